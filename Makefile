@@ -1,0 +1,73 @@
+# `make run` and `make test` set everything up on a fresh machine; nothing else is needed first.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test test-browser test-docker verify check format coverage clean setup setup-run
+
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export DO_NOT_TRACK := 1
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip
+WHEELHOUSE := .cache/wheelhouse
+DEPENDENCIES := pyproject.toml constraints.txt
+PYTEST := $(BIN)/python -m pytest
+TESTS ?=
+export PYTHON
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+run: $(VENV)/.run-ready ## the main job: a policy grows over real events (PROFILE=NAME picks a profile)
+	$(BIN)/vepa run $(if $(PROFILE),--profile $(PROFILE))
+
+test: $(VENV)/.test-ready ## unit, property, integration and wheel tests; 12 minutes at most
+	timeout --signal=INT 12m $(PYTEST) -n 2 --dist worksteal $(TESTS)
+
+test-browser: $(VENV)/.test-ready ## tests in headless chromium
+	@scripts/optional_tests.sh browser $(PYTEST)
+
+test-docker: $(VENV)/.test-ready ## tests in containers
+	@scripts/optional_tests.sh docker $(PYTEST)
+
+verify: $(VENV)/.test-ready ## the long checks: slow tests and benchmarks
+	@echo "make verify may take hours; make test is the quick tier."
+	$(PYTEST) -m slow --timeout 0; code=$$?; [ $$code -eq 0 ] || [ $$code -eq 5 ]
+	set -e; for script in benchmarks/*.py; do \
+	  [ -e "$$script" ] || continue; echo "== $$script"; $(BIN)/python "$$script"; done
+
+check: $(VENV)/.test-ready ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.test-ready ## let ruff fix and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: $(VENV)/.test-ready ## the tests with a report of uncovered lines
+	$(PYTEST) -n 2 --dist worksteal --cov --cov-report=term $(TESTS)
+
+clean: ## remove the environment and all caches; artifacts/ stays
+	rm -rf $(VENV) .cache build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+	  .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+setup: $(VENV)/.test-ready ## all that `make test` needs
+setup-run: $(VENV)/.run-ready ## all that `make run` needs
+
+# Stamps: a second call does nothing until a dependency changes.
+$(VENV)/.python-ready: | scripts/venv.sh
+	scripts/venv.sh $(VENV)
+	@touch $@
+
+$(VENV)/.run-ready: $(VENV)/.python-ready $(DEPENDENCIES)
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench]'
+	@touch $@
+
+$(VENV)/.test-ready: $(VENV)/.python-ready $(DEPENDENCIES) scripts/wheelhouse.sh
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,dev]'
+	scripts/wheelhouse.sh $(WHEELHOUSE) $(BIN)/python
+	@touch $(VENV)/.run-ready $@
