@@ -1,0 +1,275 @@
+"""Typed events as records (JSON Lines) and as tables (int8 columns)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from vepa.errors import EventError, InputError, UnitMismatchError, Where
+from vepa.files import name_of, read_lines
+from vepa.policy.document import complaint
+from vepa.policy.event import Event, Unit, check_unit
+from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
+from vepa.policy.schema import Schema, bundled_schema
+
+__all__ = ["LABELS", "EventRecord", "EventTable", "read_events", "stream_events"]
+
+Label = Literal["allow", "refuse"]
+#: Label -> code, the same codes as a batch's decisions; no label is `ABSTAIN`.
+LABELS: dict[Label, int] = {"allow": ALLOW, "refuse": REFUSE}
+
+
+class EventRecord(BaseModel):
+    """One line of an events file.
+
+    Attributes
+    ----------
+    id
+        Names the event in messages and decisions.
+    event
+        Field -> value; fields that are left out are `unknown`.
+    label
+        The right decision, where it is known.
+    unit
+        What the event describes.
+    meta
+        Annotations of the source; never features.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: str
+    event: dict[str, str]
+    label: Label | None = None
+    unit: Unit = "trajectory"
+    meta: dict[str, Any] = {}
+
+    def encode(self, schema: Schema) -> Event:
+        """The validated event; raises `EventError`."""
+        return Event(schema.encode(self.event), schema, check_unit(self.unit))
+
+
+@dataclass(frozen=True, eq=False)
+class EventTable:
+    """Events of one unit as codes, with their labels.
+
+    Attributes
+    ----------
+    schema
+        The schema of the codes.
+    ids
+        One id an event.
+    codes
+        Shape (events, fields), int8.
+    labels
+        Shape (events,), int8: `ALLOW`, `REFUSE`, or `ABSTAIN` where no label is known.
+    unit
+        What the events describe.
+    meta
+        Annotations of the source; never features.
+    """
+
+    schema: Schema
+    ids: tuple[str, ...]
+    codes: npt.NDArray[np.int8]
+    labels: npt.NDArray[np.int8]
+    unit: Unit = "trajectory"
+    meta: tuple[Mapping[str, Any], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def columns(self) -> npt.NDArray[np.int8]:
+        """Codes as contiguous columns, shape (fields, events)."""
+        return np.ascontiguousarray(self.codes.T)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of ids, codes, labels, unit and schema: the same content, the same hash."""
+        digest = hashlib.sha256()
+        head = [self.schema.sha256, list(self.schema.names), self.unit, list(self.ids)]
+        values = [list(field.values) for field in self.schema.fields]
+        digest.update(json.dumps([head, values]).encode())
+        digest.update(np.ascontiguousarray(self.codes).tobytes())
+        digest.update(self.labels.tobytes())
+        return digest.hexdigest()
+
+    def take(self, rows: npt.NDArray[Any] | Sequence[int]) -> EventTable:
+        """The events at `rows` (indices or a boolean mask), in that order."""
+        where = np.asarray(rows)
+        if where.dtype == np.bool_:
+            where = np.flatnonzero(where)
+        where = where.astype(np.intp)
+        return replace(
+            self,
+            ids=tuple(self.ids[at] for at in where),
+            codes=self.codes[where],
+            labels=self.labels[where],
+            meta=tuple(self.meta[at] for at in where) if self.meta else (),
+        )
+
+    def with_codes(self, codes: npt.NDArray[np.int8]) -> EventTable:
+        """The same events with other codes (a view, masked cells)."""
+        return replace(self, codes=np.ascontiguousarray(codes, dtype=np.int8))
+
+    def with_labels(self, labels: npt.NDArray[np.int8]) -> EventTable:
+        """The same events with other labels."""
+        return replace(self, labels=labels.astype(np.int8))
+
+    @classmethod
+    def empty(cls, schema: Schema, unit: Unit = "trajectory") -> EventTable:
+        """A table without events."""
+        codes = np.zeros((0, len(schema)), dtype=np.int8)
+        return cls(schema, (), codes, np.zeros(0, dtype=np.int8), unit)
+
+    @classmethod
+    def from_records(cls, records: Iterable[EventRecord], schema: Schema) -> EventTable:
+        """Encode records.
+
+        Raises
+        ------
+        EventError
+            When an event does not fit the schema, or the records are of several units.
+        """
+        ids: list[str] = []
+        codes: list[tuple[int, ...]] = []
+        labels: list[int] = []
+        meta: list[Mapping[str, Any]] = []
+        unit: Unit | None = None
+        for record in records:
+            if unit is not None and record.unit != unit:
+                raise UnitMismatchError(
+                    f"event {record.id!r} is a {record.unit}, those before are of unit {unit!r}",
+                    where=Where(field="unit"),
+                    remedy="keep the units in separate files",
+                )
+            unit = record.unit
+            ids.append(record.id)
+            codes.append(schema.encode(record.event))
+            labels.append(ABSTAIN if record.label is None else LABELS[record.label])
+            meta.append(record.meta)
+        return cls(
+            schema,
+            tuple(ids),
+            np.array(codes, dtype=np.int8).reshape(len(ids), len(schema)),
+            np.array(labels, dtype=np.int8),
+            unit or "trajectory",
+            tuple(meta),
+        )
+
+    @classmethod
+    def concat(cls, tables: Sequence[EventTable]) -> EventTable:
+        """One table of several over the same schema and unit."""
+        first = tables[0]
+        for table in tables[1:]:
+            if table.unit != first.unit:
+                raise UnitMismatchError(
+                    f"events of unit {first.unit!r} and of unit {table.unit!r} in one stream",
+                    where=Where(field="unit"),
+                    remedy="use --separate, or files of one unit",
+                )
+        return replace(
+            first,
+            ids=tuple(name for table in tables for name in table.ids),
+            codes=np.concatenate([table.codes for table in tables]),
+            labels=np.concatenate([table.labels for table in tables]),
+            meta=tuple(entry for table in tables for entry in table.meta),
+        )
+
+
+def stream_events(path: str | Path, schema: Schema | None = None) -> Iterator[EventRecord]:
+    """Stream the records of an events file (JSON Lines; `-` is standard input).
+
+    A line is a record `{id, label?, event, unit?, meta?}` or a bare event, which is named after its
+    line. Every event is held against the schema.
+
+    Raises
+    ------
+    EventError
+        At the first line that is no record, with file and line.
+    """
+    schema = schema or bundled_schema()
+    file = name_of(path)
+    for number, text in read_lines(path):
+        try:
+            record = _record(text, number)
+            schema.encode(record.event)
+        except InputError as error:
+            raise error.at(file=file, line=number) from None
+        yield record
+
+
+def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
+    """Read a whole events file.
+
+    Raises
+    ------
+    EventError
+        When a line is no record, ids repeat, or the file holds no event.
+    """
+    schema = schema or bundled_schema()
+    file = name_of(path)
+    seen: set[str] = set()
+
+    def distinct() -> Iterator[EventRecord]:
+        for record in stream_events(path, schema):
+            if record.id in seen:
+                raise EventError(
+                    f"the id {record.id!r} occurs twice",
+                    where=Where(file, field="id"),
+                    remedy="give each event an id of its own",
+                )
+            seen.add(record.id)
+            yield record
+
+    try:
+        table = EventTable.from_records(distinct(), schema)
+    except InputError as error:
+        raise error.at(file=file) from None
+    if not len(table):
+        raise EventError("no events in this file", where=Where(file, 1), remedy="one JSON a line")
+    return table
+
+
+def _record(text: str, number: int) -> EventRecord:
+    try:
+        data = json.loads(text, object_pairs_hook=_distinct_keys)
+    except json.JSONDecodeError as error:
+        raise EventError(
+            f"malformed JSON: {error.msg} (column {error.colno})",
+            remedy="one JSON object a line (JSON Lines)",
+        ) from None
+    except RecursionError:
+        raise EventError("nested too deep", remedy="one flat record a line") from None
+    if not isinstance(data, dict):
+        raise EventError("not an object", remedy='{"id": ..., "event": {field: value}}')
+    if "event" not in data:
+        data = {"id": f"line-{number}", "event": data}
+    try:
+        return EventRecord.model_validate(data)
+    except ValidationError as error:
+        path, message = complaint(error)
+        raise EventError(
+            message,
+            where=Where(field=".".join(map(str, path)) or None),
+            remedy='a record is {"id", "label"?, "event": {field: value}, "unit"?, "meta"?}, '
+            "or a bare event",
+        ) from None
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise EventError(f"duplicate key {twice!r}", remedy="keep one of the two")
+    return data

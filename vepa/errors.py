@@ -1,0 +1,166 @@
+"""The one tree of errors.
+
+Every error that VEPA raises on purpose derives from `VepaError`::
+
+    VepaError                 exit code 1
+    ├── InputError            2   something handed in is wrong: names file, line, field and remedy
+    │   ├── SchemaError           an event schema file
+    │   ├── EventError            an event or a record of events
+    │   ├── PolicyError           a policy file, a patch or a test file of a policy
+    │   │   └── VerificationError     a well-formed file whose policy the verifier rejects
+    │   ├── UnitMismatchError     events of one unit, a policy of another
+    │   └── SettingError          an option, a profile or a setting
+    ├── MissingExtraError     2   an optional package is not installed
+    └── RunError              1   a run could not go on (what was finished is kept)
+
+The command line turns them into one message and the exit code; nothing else needs to be caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # pragma: no cover
+    from vepa.policy.feedback import Feedback
+
+__all__ = [
+    "EventError",
+    "InputError",
+    "MissingExtraError",
+    "PolicyError",
+    "RunError",
+    "SchemaError",
+    "SettingError",
+    "UnitMismatchError",
+    "VepaError",
+    "VerificationError",
+    "Where",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The place of a fault: file, line (from 1), and dotted field path; each may be unknown."""
+
+    file: str | None = None
+    line: int | None = None
+    field: str | None = None
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        if self.field:
+            place = f"{place}: {self.field}" if place else self.field
+        return place
+
+
+class VepaError(Exception):
+    """Base of all errors that VEPA raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(VepaError):
+    """Something handed in is wrong.
+
+    Parameters
+    ----------
+    message
+        What is wrong, in one sentence.
+    where
+        File, line and field, as far as they are known.
+    remedy
+        What the user can do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, where: Where | None = None, remedy: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.where = where or Where()
+        self.remedy = remedy
+
+    def at(self, *, file: str | None = None, line: int | None = None) -> InputError:
+        """Fill in what the raiser could not know; returns the error itself."""
+        self.where = Where(
+            file=self.where.file or file,
+            line=self.where.line if self.where.line is not None else line,
+            field=self.where.field,
+        )
+        return self
+
+    def __str__(self) -> str:
+        place = str(self.where)
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text}\n  remedy: {self.remedy}" if self.remedy else text
+
+
+class SchemaError(InputError):
+    """An event schema file is not a schema."""
+
+
+class EventError(InputError):
+    """An event, or a record that should hold one, does not fit the schema."""
+
+
+class PolicyError(InputError):
+    """A policy file, a patch or a file of policy tests is malformed."""
+
+
+class VerificationError(PolicyError):
+    """The verifier rejects a policy.
+
+    Parameters
+    ----------
+    feedback
+        The verifier's findings, machine-readable, at least one of them rejecting.
+    """
+
+    def __init__(self, feedback: Sequence[Feedback], *, file: str | None = None):
+        self.feedback = tuple(feedback)
+        rejecting = [item for item in self.feedback if item.rejects]
+        first = rejecting[0]
+        more = f" (and {len(rejecting) - 1} more findings)" if len(rejecting) > 1 else ""
+        super().__init__(
+            f"{first.message}{more}",
+            where=Where(file=file, line=first.line, field=first.field),
+            remedy=first.remedy or "`vepa policy check` lists every finding",
+        )
+
+
+class UnitMismatchError(InputError):
+    """A policy learned on one unit is asked about events of another."""
+
+
+class SettingError(InputError):
+    """An option, a profile or another setting is not usable."""
+
+
+class MissingExtraError(VepaError):
+    """An optional package that a verb needs is not installed.
+
+    Parameters
+    ----------
+    package
+        What could not be imported.
+    extra
+        The extra of this project that brings it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, package: str, extra: str):
+        super().__init__(
+            f"the package {package!r} is not installed\n"
+            f"  remedy: pip install 'vepa[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+
+
+class RunError(VepaError):
+    """A run could not go on; what it had finished is kept and a second start resumes it."""

@@ -1,0 +1,168 @@
+"""Files in and out: bounded reads with clear errors, atomic writes, content hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vepa.errors import InputError, Where
+
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "MAX_LINE_BYTES",
+    "canonical_json",
+    "read_lines",
+    "read_text",
+    "sha256_of",
+    "write_atomic",
+]
+
+#: A policy, schema or settings file larger than this is refused before it is parsed.
+MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
+#: A JSON line larger than this is refused before it is parsed.
+MAX_LINE_BYTES = 1024 * 1024
+
+
+def _open(path: str | Path) -> Any:
+    if str(path) == "-":
+        return sys.stdin.buffer
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise InputError("no such file", where=Where(str(path)), remedy="check the path") from None
+    except IsADirectoryError:
+        raise InputError(
+            "this is a folder, not a file", where=Where(str(path)), remedy="name a file in it"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be opened: {error.strerror}", where=Where(str(path)), remedy="check the rights"
+        ) from None
+
+
+def name_of(path: str | Path) -> str:
+    """How messages call a path; standard input has a name of its own."""
+    return "<stdin>" if str(path) == "-" else str(path)
+
+
+def read_text(path: str | Path, *, limit: int = MAX_DOCUMENT_BYTES) -> str:
+    """Read one text document of at most `limit` bytes; `-` is standard input.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, too large, binary or not UTF-8.
+    """
+    handle = _open(path)
+    try:
+        data = handle.read(limit + 1)
+    finally:
+        if handle is not sys.stdin.buffer:
+            handle.close()
+    if len(data) > limit:
+        raise InputError(
+            f"larger than {limit // 1024**2} MiB",
+            where=Where(name_of(path)),
+            remedy="check that this is the right file, or split it",
+        )
+    return decode(data, name_of(path))
+
+
+def decode(data: bytes, file: str, line: int | None = None) -> str:
+    """Bytes to text, refusing what is no UTF-8 text."""
+    if b"\x00" in data:
+        raise InputError(
+            "this is a binary file",
+            where=Where(file, line),
+            remedy="a UTF-8 text file is expected here",
+        )
+    try:
+        return data.decode("utf-8-sig" if line in (None, 1) else "utf-8")
+    except UnicodeDecodeError as error:
+        at = line if line is not None else data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"not UTF-8 text (byte {error.start})",
+            where=Where(file, at),
+            remedy="save the file as UTF-8",
+        ) from None
+
+
+def read_lines(path: str | Path, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
+    """Stream the non-blank lines of a text file as (line number from 1, text).
+
+    Memory stays bounded: no line over `limit` bytes is ever held.
+
+    Raises
+    ------
+    InputError
+        When the file is missing or binary, or a line is too long or not UTF-8.
+    """
+    handle = _open(path)
+    file = name_of(path)
+    try:
+        number = 0
+        while raw := handle.readline(limit + 1):
+            number += 1
+            if len(raw) > limit:
+                raise InputError(
+                    f"a line of more than {limit // 1024} KiB",
+                    where=Where(file, number),
+                    remedy="one JSON record a line is expected; check that this is the right file",
+                )
+            text = decode(raw, file, number)
+            if text.strip():
+                yield number, text
+    finally:
+        if handle is not sys.stdin.buffer:
+            handle.close()
+
+
+def write_atomic(path: str | Path, data: str | bytes) -> Path:
+    """Write a file so that a reader sees the old content or the new one, never a part.
+
+    Temporary file in the same folder, fsync, rename, fsync of the folder.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    raw = data.encode("utf-8") if isinstance(data, str) else data
+    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(fd, "wb") as handle:
+            handle.write(raw)
+            handle.flush()
+            os.fsync(handle.fileno())
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return target
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def canonical_json(value: Any) -> str:
+    """The one spelling of a JSON value that is hashed: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def sha256_of(data: str | bytes) -> str:
+    """Hex SHA-256 of text (UTF-8) or bytes."""
+    raw = data.encode("utf-8") if isinstance(data, str) else data
+    return hashlib.sha256(raw).hexdigest()
