@@ -23,7 +23,7 @@ run: $(VENV)/.run-ready ## the main job: a policy grows over real events (PROFIL
 	$(BIN)/vepa run $(if $(PROFILE),--profile $(PROFILE))
 
 test: $(VENV)/.test-ready ## unit, property, integration and wheel tests; 12 minutes at most
-	timeout --signal=INT 12m $(PYTEST) -n 2 --dist worksteal $(TESTS)
+	timeout --signal=INT 12m $(PYTEST) -n 2 --dist loadgroup $(TESTS)
 
 test-browser: $(VENV)/.test-ready ## tests in headless chromium
 	@scripts/optional_tests.sh browser $(PYTEST)
@@ -48,7 +48,7 @@ format: $(VENV)/.test-ready ## let ruff fix and format
 	$(BIN)/ruff format .
 
 coverage: $(VENV)/.test-ready ## the tests with a report of uncovered lines
-	$(PYTEST) -n 2 --dist worksteal --cov --cov-report=term $(TESTS)
+	$(PYTEST) -n 2 --dist loadgroup --cov --cov-report=term $(TESTS)
 
 clean: ## remove the environment and all caches; artifacts/ stays
 	rm -rf $(VENV) .cache build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \

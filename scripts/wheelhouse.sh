@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
 python=$2
+rm -rf "$folder" # wheels of an older set would be picked up
 mkdir -p "$folder"
 mapfile -t core < <("$python" - <<'PY'
 import tomllib
