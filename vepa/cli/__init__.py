@@ -1,0 +1,78 @@
+"""The `vepa` command: thin, every verb calls the library.
+
+One module a group of verbs. A verb imports what it needs inside its function, so that `vepa --help`
+loads neither numpy nor pydantic nor anything heavier.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from vepa import __version__
+from vepa.cli import decide, policy, schema, validate
+from vepa.cli.console import AsJson, ProjectDir, guarded
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="vepa",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"vepa {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    json: AsJson = False,
+    project: ProjectDir = None,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Verified evolution of policies for agents.
+
+    Exit codes: 0 fine, 1 a negative finding, 2 bad input, 130 interrupted. `-` is standard input.
+    """
+
+
+def _register() -> None:
+    if find_spec("vepa.cli.run"):
+        app.command("run")(import_module("vepa.cli.run").run)
+    app.command("validate")(validate.validate)
+    app.add_typer(policy.app, name="policy")
+    app.add_typer(schema.app, name="schema")
+    app.command("decide")(decide.decide)
+    if find_spec("vepa.cli.bench"):
+        app.add_typer(import_module("vepa.cli.bench").app, name="bench")
+
+
+_register()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code.
+
+    Parameters
+    ----------
+    arguments
+        What stands after `vepa`; those of this process when left out.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
+    return guarded(lambda: app(given, prog_name="vepa", standalone_mode=False), json=as_json)
