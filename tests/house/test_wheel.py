@@ -46,6 +46,8 @@ class Installed:
         self.bin = base / "venv" / "bin"
         self.cwd = base / "empty"
         self.cwd.mkdir()
+        self.home = base / "home"
+        self.home.mkdir()
         venv.create(base / "venv", with_pip=True)
         self.run(
             *("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
@@ -56,7 +58,7 @@ class Installed:
         done = subprocess.run(
             [self.bin / command, *args],
             cwd=self.cwd,
-            env=environment(self.cwd),
+            env=environment(self.home),
             capture_output=True,
             text=True,
         )
@@ -134,7 +136,7 @@ def test_policy_check_names_a_conflict(installed, policy):
 
 
 def test_decide(installed, policy, events):
-    lines = installed.run("vepa", "decide", "--policy", policy, events).splitlines()
+    lines = installed.run("vepa", "decide", "--policy", policy, events, "--json").splitlines()
     answers = [json.loads(line) for line in lines]
     assert len(answers) == len(events.read_text("utf-8").splitlines())
     assert {"id", "verdict", "rules", "policy_hash"} <= set(answers[0])
