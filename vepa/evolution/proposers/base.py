@@ -1,0 +1,84 @@
+"""What a proposer is asked, and what it answers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Protocol
+
+from vepa.evolution.archive import Archive
+from vepa.policy.authority import Authority
+from vepa.policy.feedback import Feedback
+from vepa.policy.patches import Patch
+from vepa.policy.policy import Policy
+
+__all__ = ["Proposal", "Proposer", "Rejection", "Request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """An earlier patch on the same parent, and what the verifier said of it."""
+
+    patch: Patch
+    feedback: tuple[Feedback, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a proposer gets.
+
+    Attributes
+    ----------
+    parent
+        The policy to patch.
+    archive
+        The examples; a proposer that shows them to a model takes the packets.
+    repair, keep
+        Packets: rows of failures to repair and of correct examples to keep, subsampled.
+    authority
+        The gate that rules will have to pass.
+    rejected
+        Earlier patches of this parent that the verifier turned down.
+    round
+        Number of the round, from 1.
+    limit
+        Patches that may still be tried.
+    rng
+        Seeded; the only source of randomness.
+    """
+
+    parent: Policy
+    archive: Archive
+    repair: tuple[int, ...]
+    keep: tuple[int, ...]
+    authority: Authority
+    rejected: tuple[Rejection, ...]
+    round: int
+    limit: int
+    rng: random.Random
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a proposer answers.
+
+    Attributes
+    ----------
+    patches
+        Focused patches of the parent, best first; empty when it has none to offer.
+    note
+        Where the typed fields cannot tell repair from keep, the explanation.
+    """
+
+    patches: tuple[Patch, ...]
+    note: str = ""
+
+
+class Proposer(Protocol):
+    """Anything that proposes patches."""
+
+    name: str
+
+    def propose(self, request: Request) -> Proposal:
+        """Patches for the request's parent."""
+        ...

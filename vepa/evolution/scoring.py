@@ -1,0 +1,136 @@
+"""What a candidate policy is worth on the archives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vepa.evolution.archive import Archive
+from vepa.policy.bitsets import ExampleIndex
+from vepa.policy.rule import Rule
+
+__all__ = ["Outcome", "Score", "Scorer", "macro_f1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Examples by what a policy decides on them, as bit sets.
+
+    Attributes
+    ----------
+    allowed, refused
+        Decided events; no event is in both.
+    """
+
+    allowed: int
+    refused: int
+
+    def right(self, allow: int, refuse: int) -> int:
+        """The examples decided rightly, given those labelled `allow` and `refuse`."""
+        return self.allowed & allow | self.refused & refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Scores of a candidate; an abstention counts as an error.
+
+    Attributes
+    ----------
+    repair
+        Share of the failures that it decides rightly.
+    preservation
+        Share of the correct examples that it still decides rightly.
+    macro_f1
+        Over failures and correct examples together.
+    objective
+        `macro_f1` minus the weighted share of correct examples that are lost (J).
+    """
+
+    repair: float
+    preservation: float
+    macro_f1: float
+    objective: float
+
+    def dominates(self, other: Score) -> bool:
+        """True when at least as good in repair and preservation, and better in one."""
+        return (
+            self.repair >= other.repair
+            and self.preservation >= other.preservation
+            and (self.repair > other.repair or self.preservation > other.preservation)
+        )
+
+    def to_dict(self) -> dict[str, float]:
+        """The score as JSON data."""
+        return {
+            "repair": self.repair,
+            "preservation": self.preservation,
+            "macro_f1": self.macro_f1,
+            "objective": self.objective,
+        }
+
+
+class Scorer:
+    """Scores rule sets on an archive.
+
+    Parameters
+    ----------
+    archive
+        All examples; never subsampled.
+    weight
+        Weight of lost correct examples (lambda).
+    clash
+        What an event that both decisions match gets; a verified policy has none.
+    """
+
+    def __init__(
+        self, archive: Archive, weight: float, clash: Literal["abstain", "refuse"] = "abstain"
+    ):
+        self.index = archive.index
+        self.allow, self.refuse = archive.allow, archive.refuse
+        self.failures = archive.failures
+        self.correct = self.index.all & ~self.failures
+        self.weight = weight
+        self.clash = clash
+
+    def outcome(self, rules: Sequence[Rule]) -> Outcome:
+        """What the rules decide together, whatever their standing."""
+        return outcome(self.index, rules, self.clash)
+
+    def score(self, rules: Sequence[Rule]) -> Score:
+        """The score of the rules together, whatever their standing."""
+        found = self.outcome(rules)
+        right = found.right(self.allow, self.refuse)
+        repair = _share(right & self.failures, self.failures)
+        preservation = _share(right & self.correct, self.correct)
+        f1 = macro_f1(found, self.allow, self.refuse)
+        return Score(repair, preservation, f1, f1 - self.weight * (1.0 - preservation))
+
+
+def outcome(
+    index: ExampleIndex, rules: Sequence[Rule], clash: Literal["abstain", "refuse"] = "abstain"
+) -> Outcome:
+    """What rules decide together on indexed examples."""
+    allowed = refused = 0
+    for rule in rules:
+        if rule.decision == "allow":
+            allowed |= index.covered(rule.masks)
+        else:
+            refused |= index.covered(rule.masks)
+    both = allowed & refused
+    return Outcome(allowed & ~both, refused & ~both if clash == "abstain" else refused)
+
+
+def macro_f1(found: Outcome, allow: int, refuse: int) -> float:
+    """Macro-averaged F1 of the two decisions; an abstention is a miss of its true class."""
+    total = 0.0
+    for decided, labelled in ((found.allowed, allow), (found.refused, refuse)):
+        hits = (decided & labelled).bit_count()
+        sizes = decided.bit_count() + labelled.bit_count()
+        total += 2.0 * hits / sizes if sizes else 0.0
+    return total / 2.0
+
+
+def _share(part: int, whole: int) -> float:
+    size = whole.bit_count()
+    return part.bit_count() / size if size else 1.0
