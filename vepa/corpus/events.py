@@ -140,12 +140,16 @@ class EventTable:
         EventError
             When an event does not fit the schema, or the records are of several units.
         """
+        return cls._of(((record, schema.encode(record.event)) for record in records), schema)
+
+    @classmethod
+    def _of(cls, rows: Iterable[tuple[EventRecord, tuple[int, ...]]], schema: Schema) -> EventTable:
         ids: list[str] = []
         codes: list[tuple[int, ...]] = []
         labels: list[int] = []
         meta: list[Mapping[str, Any]] = []
         unit: Unit | None = None
-        for record in records:
+        for record, row in rows:
             if unit is not None and record.unit != unit:
                 raise UnitMismatchError(
                     f"event {record.id!r} is a {record.unit}, those before are of unit {unit!r}",
@@ -154,7 +158,7 @@ class EventTable:
                 )
             unit = record.unit
             ids.append(record.id)
-            codes.append(schema.encode(record.event))
+            codes.append(row)
             labels.append(ABSTAIN if record.label is None else LABELS[record.label])
             meta.append(record.meta)
         return cls(
@@ -197,14 +201,7 @@ def stream_events(path: str | Path, schema: Schema | None = None) -> Iterator[Ev
     EventError
         At the first line that is no record, with file and line.
     """
-    schema = schema or bundled_schema()
-    file = name_of(path)
-    for number, text in read_lines(path):
-        try:
-            record = _record(text, number)
-            schema.encode(record.event)
-        except InputError as error:
-            raise error.at(file=file, line=number) from None
+    for record, _ in _encoded(path, schema or bundled_schema()):
         yield record
 
 
@@ -220,8 +217,8 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
     file = name_of(path)
     seen: set[str] = set()
 
-    def distinct() -> Iterator[EventRecord]:
-        for record in stream_events(path, schema):
+    def distinct() -> Iterator[tuple[EventRecord, tuple[int, ...]]]:
+        for record, row in _encoded(path, schema):
             if record.id in seen:
                 raise EventError(
                     f"the id {record.id!r} occurs twice",
@@ -229,10 +226,10 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
                     remedy="give each event an id of its own",
                 )
             seen.add(record.id)
-            yield record
+            yield record, row
 
     try:
-        table = EventTable.from_records(distinct(), schema)
+        table = EventTable._of(distinct(), schema)
     except InputError as error:
         raise error.at(file=file) from None
     if not len(table):
@@ -240,9 +237,20 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
     return table
 
 
+def _encoded(path: str | Path, schema: Schema) -> Iterator[tuple[EventRecord, tuple[int, ...]]]:
+    file = name_of(path)
+    for number, text in read_lines(path):
+        try:
+            record = _record(text, number)
+            row = schema.encode(record.event)
+        except InputError as error:
+            raise error.at(file=file, line=number) from None
+        yield record, row
+
+
 def _record(text: str, number: int) -> EventRecord:
     try:
-        data = json.loads(text, object_pairs_hook=_distinct_keys)
+        data = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise EventError(
             f"malformed JSON: {error.msg} (column {error.colno})",
@@ -273,3 +281,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise EventError(f"duplicate key {twice!r}", remedy="keep one of the two")
     return data
+
+
+#: Made once: `json.loads` with a hook would make a decoder for every line.
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct_keys)

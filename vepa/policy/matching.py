@@ -148,9 +148,7 @@ class CompiledPolicy:
         if not fired:
             return self._abstain
         hits = [self.rules[at] for at in bits(fired)]
-        answer = Decision(
-            hits[0].decision, tuple(rule.id for rule in hits), self.policy_hash
-        )
+        answer = Decision(hits[0].decision, tuple(rule.id for rule in hits), self.policy_hash)
         if len(self._memo) >= _MEMO:
             self._memo.clear()
         self._memo[fired] = answer
@@ -265,7 +263,8 @@ def _any(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     merged = words[:, 0]
     for at in range(1, words.shape[1]):
         merged = merged | words[:, at]
-    return merged != 0
+    found: npt.NDArray[np.bool_] = merged != 0
+    return found
 
 
 def _groups(index: RuleIndex) -> list[list[int]]:

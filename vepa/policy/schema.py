@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
+from operator import getitem
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -128,9 +129,8 @@ class Schema:
         self.names: tuple[str, ...] = tuple(field.name for field in self.fields)
         self.index: dict[str, int] = {name: at for at, name in enumerate(self.names)}
         self.full: tuple[int, ...] = tuple(field.full for field in self.fields)
-        self._codes: tuple[tuple[str, Mapping[str, int]], ...] = tuple(
-            (field.name, field.codes) for field in self.fields
-        )
+        self._ordinary: dict[str, str] = dict.fromkeys(self.names, UNKNOWN)
+        self._codes: tuple[Mapping[str, int], ...] = tuple(field.codes for field in self.fields)
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -171,15 +171,14 @@ class Schema:
         EventError
             For a field or a value that the schema does not have.
         """
+        # The fields of the schema come first, so the values stand in its order.
+        whole = {**self._ordinary, **event}
+        if len(whole) != len(self._codes):
+            raise self._complaint(event)
         try:
-            codes = tuple(
-                [table[event[name]] if name in event else 0 for name, table in self._codes]
-            )
+            return tuple(map(getitem, self._codes, whole.values()))
         except (KeyError, TypeError):
             raise self._complaint(event) from None
-        if len(event) > len(codes) or not self.index.keys() >= event.keys():
-            raise self._complaint(event)
-        return codes
 
     def decode(self, codes: Sequence[int]) -> dict[str, str]:
         """The event of a row of codes, every field spelled out."""

@@ -1,0 +1,1 @@
+"""Speed, beside other engines in the same run: `python -m benchmarks.run`."""

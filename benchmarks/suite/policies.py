@@ -1,0 +1,251 @@
+"""The policies that are timed: an evolved one, and generated ones of its shape.
+
+A generated policy has any number of rules and is free of conflicts by construction. The evolved
+rules are first widened as far as they stay disjoint from every rule of the other decision; each
+generated rule then narrows one widened rule around a real event that it covers, with a number of
+predicates and sizes of sets drawn from the evolved rules, and matches none of the events on which
+the evolved rules abstain. How alike the two are is measured and
+printed, never assumed.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vepa.corpus import EventTable, read_events
+from vepa.policy import (
+    CompiledPolicy,
+    ExampleIndex,
+    Policy,
+    Rule,
+    RuleIndex,
+    Schema,
+    verify,
+    witness,
+)
+from vepa.policy.matching import ABSTAIN
+from vepa.policy.schema import bits
+
+DATA = Path(__file__).parents[2] / "data"
+STREAM = "assebench_security.events.jsonl"
+BUNDLED = (STREAM, "rjudge_dev.events.jsonl", "atbench_dev.events.jsonl")
+ROUNDS = 10
+FEEDBACK = 0.5
+
+
+def bundled_events() -> EventTable:
+    """All typed events that ship with the project: what the timed policies decide."""
+    return EventTable.concat([read_events(DATA / name) for name in BUNDLED])
+
+
+def evolve(stream: EventTable, rounds: int = ROUNDS, seed: int = 0) -> tuple[Policy, list[float]]:
+    """Evolve a policy over a stream, as `vepa bench run` does; also the seconds of each update."""
+    from time import perf_counter
+
+    from vepa.evolution import Archive, EvolutionSettings, update
+    from vepa.policy import authority
+
+    order = np.random.default_rng(seed).permutation(len(stream))
+    rng = np.random.default_rng(seed + 1)
+    policy = Policy(stream.schema, (), stream.unit)
+    archive = Archive(stream.schema, stream.unit)
+    seconds = []
+    for number, rows in enumerate(np.array_split(order, rounds), 1):
+        batch = stream.take(rows)
+        verdicts = CompiledPolicy(policy).decide_columns(batch.columns)
+        told = np.sort(rng.choice(len(batch), round(FEEDBACK * len(batch)), replace=False))
+        archive.add(batch.take(told), verdicts[told], number)
+        start = perf_counter()
+        result = update(
+            policy,
+            archive,
+            round=number,
+            authority=authority("paper"),
+            settings=EvolutionSettings(),
+            seed=seed,
+        )
+        seconds.append(perf_counter() - start)
+        policy = result.policy
+    return policy, seconds
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What makes a policy cheap or dear to match, over a population of events.
+
+    Attributes
+    ----------
+    rules, allow_share
+        Number of rules, and the share of them that allow.
+    predicates
+        Mean number of predicates a rule.
+    admitted
+        Mean share of a field's domain that a predicate admits.
+    overlap
+        Share of the pairs of rules of one decision that can match the same event.
+    coverage
+        Share of the events that some rule matches.
+    fired
+        Mean number of rules that match a covered event.
+    """
+
+    rules: int
+    allow_share: float
+    predicates: float
+    admitted: float
+    overlap: float
+    coverage: float
+    fired: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The shape as JSON data."""
+        return asdict(self)
+
+
+def shape(policy: Policy, events: EventTable) -> Shape:
+    """Measure a policy; every rule counts, active or not."""
+    index = RuleIndex(policy.schema, policy.rules)
+    full = policy.schema.full
+    counts = [_predicates(rule, policy.schema) for rule in policy.rules]
+    shares = [
+        mask.bit_count() / whole.bit_count()
+        for rule in policy.rules
+        for mask, whole in zip(rule.masks, full, strict=True)
+        if mask != whole
+    ]
+    met = pairs = 0
+    for side in (index.allow, index.refuse):
+        size = side.bit_count()
+        pairs += size * (size - 1) // 2
+        met += sum(
+            ((index.overlapping(index.rules[at].masks) & side).bit_count() - 1) for at in bits(side)
+        )
+    fired = [index.matching(row).bit_count() for row in events.codes.tolist()]
+    covering = [count for count in fired if count]
+    return Shape(
+        rules=len(policy),
+        allow_share=index.allow.bit_count() / max(1, len(policy)),
+        predicates=sum(counts) / max(1, len(counts)),
+        admitted=sum(shares) / max(1, len(shares)),
+        overlap=met / 2 / max(1, pairs),
+        coverage=len(covering) / max(1, len(fired)),
+        fired=sum(covering) / max(1, len(covering)),
+    )
+
+
+def generate(like: Policy, events: EventTable, rules: int, seed: int = 0) -> Policy:
+    """A verified policy of `rules` active rules, shaped like `like`.
+
+    Raises
+    ------
+    VerificationError
+        Never, unless the construction is wrong: the result went through the verifier.
+    """
+    rng = random.Random(seed)
+    hulls = _widened(like, rng)
+    rows: list[list[int]] = events.codes.tolist()
+    index = ExampleIndex(like.schema, events.codes)
+    told = 0
+    for rule in like.rules:
+        told |= index.covered(rule.masks)
+    covered = {at: bits(index.covered(hull.masks) & told) for at, hull in enumerate(hulls)}
+    usable = [at for at, found in covered.items() if found]
+    counts = [_predicates(rule, like.schema) for rule in like.rules]
+    sizes = _set_sizes(like)
+    made: dict[tuple[int, ...], Rule] = {}
+    failed = 0
+    while len(made) < rules:
+        at = usable[len(made) % len(usable)]
+        extra = failed // 200  # short rules do not fit in here any more: one more predicate
+        masks = _narrowed(
+            like.schema,
+            hulls[at].masks,
+            rows[rng.choice(covered[at])],
+            rng.choice(counts) + extra,
+            sizes,
+            rng,
+        )
+        if masks in made or index.covered(masks) & ~told:
+            failed += 1
+            continue
+        failed = 0
+        made[masks] = Rule.from_masks(like.schema, f"g{len(made)}", hulls[at].decision, masks)
+    order = list(made.values())
+    rng.shuffle(order)
+    return verify(Policy(like.schema, tuple(order), like.unit)).unwrap()
+
+
+def resampled(events: EventTable, size: int, seed: int = 0) -> EventTable:
+    """`size` events drawn with replacement; ids stay distinct."""
+    rows = np.random.default_rng(seed).integers(0, len(events), size)
+    drawn = events.take(rows)
+    return EventTable(
+        drawn.schema,
+        tuple(f"e{at}" for at in range(size)),
+        drawn.codes,
+        np.full(size, ABSTAIN, dtype=np.int8),
+        drawn.unit,
+    )
+
+
+def _predicates(rule: Rule, schema: Schema) -> int:
+    return sum(mask != whole for mask, whole in zip(rule.masks, schema.full, strict=True))
+
+
+def _set_sizes(like: Policy) -> list[tuple[int, int]]:
+    """(field, number of admitted values) of every predicate: drawing one draws both."""
+    return [
+        (at, mask.bit_count())
+        for rule in like.rules
+        for at, (mask, whole) in enumerate(zip(rule.masks, like.schema.full, strict=True))
+        if mask != whole
+    ]
+
+
+def _widened(like: Policy, rng: random.Random) -> list[Rule]:
+    """The rules, each admitting as much as keeps the two decisions apart."""
+    schema = like.schema
+    rules = list(like.rules)
+    order = list(range(len(rules)))
+    rng.shuffle(order)
+    for place in order:
+        rule = rules[place]
+        rivals = [other for other in rules if other.decision != rule.decision]
+        masks = list(rule.masks)
+        fields = [at for at, whole in enumerate(schema.full) if masks[at] != whole]
+        rng.shuffle(fields)
+        for at in fields:
+            tried = [*masks]
+            tried[at] = schema.full[at]
+            if all(witness(schema, tried, rival.masks) is None for rival in rivals):
+                masks = tried
+        if any(mask != whole for mask, whole in zip(masks, schema.full, strict=True)):
+            rules[place] = Rule.from_masks(schema, rule.id, rule.decision, masks)
+    return rules
+
+
+def _narrowed(
+    schema: Schema,
+    hull: tuple[int, ...],
+    row: list[int],
+    predicates: int,
+    sizes: list[tuple[int, int]],
+    rng: random.Random,
+) -> tuple[int, ...]:
+    """A rule inside `hull` that still matches `row`."""
+    masks = list(hull)
+    used = {at for at, whole in enumerate(schema.full) if masks[at] != whole}
+    while len(used) < min(predicates, len({at for at, _ in sizes} | used)):
+        at, _ = rng.choice(sizes)
+        used.add(at)
+    for at in used:
+        size = rng.choice([count for field, count in sizes if field == at])
+        others = [code for code in bits(masks[at]) if code != row[at]]
+        rng.shuffle(others)
+        masks[at] = 1 << row[at] | sum(1 << code for code in others[: size - 1])
+    return tuple(masks)
