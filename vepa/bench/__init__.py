@@ -1,0 +1,1 @@
+"""Streams, the prequential loop, metrics, baselines and experiments."""

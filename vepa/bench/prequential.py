@@ -1,0 +1,301 @@
+"""The prequential loop: decide a whole round, then get feedback, then update the policy.
+
+Policy k is what stands after k rounds; policy 0 is the one that was handed in, empty by default.
+Round k is decided by the active rules of policy k - 1. The update after the last round is made as
+well: its policy is the product of the run, and decides no event of the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from vepa.bench import metrics
+from vepa.bench.streams import Stream, StreamRound
+from vepa.bench.verdicts import decide
+from vepa.errors import RunError, UnitMismatchError, Where
+from vepa.evolution.archive import Archive
+from vepa.policy.authority import Authority
+from vepa.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from vepa.evolution import EvolutionSettings
+
+__all__ = ["Evolve", "Prequential", "RoundOutcome", "Start", "start"]
+
+Codes = npt.NDArray[np.int8]
+Indices = npt.NDArray[np.intp]
+
+
+class Evolve(Protocol):
+    """What makes the next policy: `vepa.evolution.update`, or a stand-in for it."""
+
+    def __call__(
+        self,
+        parent: Policy,
+        archive: Archive,
+        *,
+        round: int,
+        authority: Authority,
+        settings: EvolutionSettings,
+        seed: int,
+    ) -> Any:
+        """An object with the new `policy` and with `to_dict()`, the record of the update."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RoundOutcome:
+    """What happened in one round.
+
+    Attributes
+    ----------
+    round
+        From 1.
+    indices
+        Rows of the stream's table, in the order of their arrival.
+    verdicts
+        What the active rules of `before` said about them.
+    revealed
+        For each of them whether feedback revealed its label.
+    before, after
+        The policy that decided the round, and the one that the update made of it.
+    correct, lost
+        Size of the archive of correct examples after the feedback; those among them that `before`
+        decided rightly (by the true label) and `after` does not.
+    failures, repaired
+        Rows of this round's feedback that `before` failed on (by what feedback said), and what
+        `after` says about them.
+    record
+        The update as data; the policy after the round can be rebuilt from it.
+    """
+
+    round: int
+    indices: Indices
+    verdicts: Codes
+    revealed: npt.NDArray[np.bool_]
+    before: Policy
+    after: Policy
+    correct: int
+    lost: int
+    failures: Indices
+    repaired: Codes
+    record: Mapping[str, Any]
+
+    @property
+    def rules(self) -> dict[str, int]:
+        """Rules after the round: all verified ones (`archive`) and the `active` ones."""
+        return {"archive": len(self.after.rules), "active": len(self.after.active)}
+
+
+@dataclass(eq=False)
+class Prequential:
+    """A stream being worked off, round by round.
+
+    Parameters
+    ----------
+    stream
+        Events and feedback.
+    authority
+        Which rules may decide.
+    settings
+        Of the evolution.
+    policy
+        The policy to start from; empty by default.
+    evolve
+        Makes the next policy; `vepa.evolution.update` by default.
+
+    Attributes
+    ----------
+    archive
+        All feedback so far.
+    shown
+        Rows of the stream's table in the order of the archive.
+    outcomes
+        One a finished round.
+
+    Notes
+    -----
+    Nothing but scoring reads a true label: the loop sees `StreamRound.observed`. An interrupted
+    run is continued by handing the stored policies and records to `replay`, then `advance`.
+    """
+
+    stream: Stream
+    authority: Authority
+    settings: EvolutionSettings
+    policy: Policy | None = None
+    evolve: Evolve | None = None
+    outcomes: list[RoundOutcome] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        table = self.stream.table
+        self.current = self.policy or Policy(table.schema, (), table.unit)
+        if self.current.unit != table.unit:
+            raise UnitMismatchError(
+                f"events of unit {table.unit!r}, a policy of unit {self.current.unit!r}",
+                where=Where(field="unit"),
+                remedy="start from a policy that was learned on the same unit",
+            )
+        self.archive = Archive(table.schema, table.unit)
+        self.shown: Indices = np.zeros(0, dtype=np.intp)
+
+    @property
+    def round(self) -> int:
+        """The round that comes next, from 1."""
+        return len(self.outcomes) + 1
+
+    @property
+    def finished(self) -> bool:
+        """True when every round was worked off."""
+        return len(self.outcomes) == len(self.stream.rounds)
+
+    def advance(self, round: int | None = None) -> RoundOutcome:
+        """Work off the next round.
+
+        Parameters
+        ----------
+        round
+            Its number, to be sure; `RunError` when another one comes next.
+        """
+        part, verdicts = self._begin(round)
+        evolve = self.evolve or _default_evolve()
+        result = evolve(
+            self.current,
+            self.archive,
+            round=part.number,
+            authority=self.authority,
+            settings=self.settings,
+            seed=self.stream.seed,
+        )
+        return self._end(part, verdicts, result.policy, result.to_dict())
+
+    def replay(self, after: Policy, record: Mapping[str, Any]) -> RoundOutcome:
+        """Take the next round from a stored policy instead of making the update again.
+
+        Parameters
+        ----------
+        after
+            The policy that stood after the round.
+        record
+            The stored record of its update.
+        """
+        part, verdicts = self._begin(None)
+        return self._end(part, verdicts, after, record)
+
+    def run(self) -> list[RoundOutcome]:
+        """Work off all rounds that are left; the outcomes of all."""
+        while not self.finished:
+            self.advance()
+        return self.outcomes
+
+    def decide(self, policy: Policy, rows: Indices) -> Codes:
+        """What the active rules of a policy say about rows of the stream's table."""
+        columns = np.ascontiguousarray(self.stream.table.codes[rows].T)
+        return decide(policy, columns, verify=self.settings.verify)
+
+    def _begin(self, round: int | None) -> tuple[StreamRound, Codes]:
+        if self.finished or round not in (None, self.round):
+            raise RunError(
+                f"round {round or self.round} cannot be run: {len(self.outcomes)} of "
+                f"{len(self.stream.rounds)} rounds are finished"
+            )
+        part = self.stream.rounds[self.round - 1]
+        verdicts = self.decide(self.current, part.indices)
+        said = verdicts[part.revealed]
+        self.archive.add(self.stream.shown(part), said, part.number)
+        self.shown = np.concatenate([self.shown, part.feedback])
+        return part, verdicts
+
+    def _end(
+        self, part: StreamRound, verdicts: Codes, after: Policy, record: Mapping[str, Any]
+    ) -> RoundOutcome:
+        truth = self.stream.table.labels
+        correct = self.shown[~self.archive.failed]
+        failures = part.feedback[verdicts[part.revealed] != part.observed]
+        outcome = RoundOutcome(
+            round=part.number,
+            indices=part.indices,
+            verdicts=verdicts,
+            revealed=part.revealed,
+            before=self.current,
+            after=after,
+            correct=len(correct),
+            lost=metrics.losses(
+                truth[correct], self.decide(self.current, correct), self.decide(after, correct)
+            ),
+            failures=failures,
+            repaired=self.decide(after, failures),
+            record=record,
+        )
+        self.current = after
+        self.outcomes.append(outcome)
+        return outcome
+
+
+@dataclass(frozen=True)
+class Start:
+    """How far the first labels alone carry.
+
+    Attributes
+    ----------
+    labels
+        How many labels were given.
+    coverage, f1
+        Coverage and covered macro-F1 on all other events of the stream.
+    policy
+        What was learned.
+    """
+
+    labels: int
+    coverage: float
+    f1: float
+    policy: Policy
+
+
+def start(
+    stream: Stream,
+    authority: Authority,
+    settings: EvolutionSettings,
+    *,
+    labels: int = 40,
+    evolve: Evolve | None = None,
+) -> Start:
+    """Learn from the first labels of the stream in one update, score on all other events.
+
+    The labels are those that feedback reveals first, in the order of the stream; fewer when the
+    stream reveals fewer.
+    """
+    table = stream.table
+    rows = np.concatenate([part.feedback for part in stream.rounds])[:labels]
+    observed = np.concatenate([part.observed for part in stream.rounds])[:labels]
+    empty = Policy(table.schema, (), table.unit)
+    archive = Archive(table.schema, table.unit)
+    verify = settings.verify
+    archive.add(
+        table.take(rows).with_labels(observed),
+        decide(empty, np.ascontiguousarray(table.codes[rows].T), verify=verify),
+        1,
+    )
+    update = evolve or _default_evolve()
+    result = update(
+        empty, archive, round=1, authority=authority, settings=settings, seed=stream.seed
+    )
+    others = np.setdiff1d(np.arange(len(table)), rows)
+    said = decide(result.policy, np.ascontiguousarray(table.codes[others].T), verify=verify)
+    return Start(
+        len(rows),
+        metrics.coverage(said),
+        metrics.covered_macro_f1(table.labels[others], said),
+        result.policy,
+    )
+
+
+def _default_evolve() -> Evolve:
+    from vepa.evolution import update
+
+    chosen: Evolve = update
+    return chosen

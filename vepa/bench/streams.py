@@ -1,0 +1,294 @@
+"""Streams: a data set as seeded rounds of events, part of which is labelled by feedback.
+
+Four independent random sources per seed (order, choice of feedback, wrong feedback, masked cells),
+so that changing one setting leaves the others' draws alone: the same shuffle at every flip rate,
+the same flips for every method. Draws are nested: more feedback reveals a superset, a higher flip
+rate flips a superset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from vepa.corpus.events import EventTable
+from vepa.errors import EventError, SettingError, Where
+from vepa.policy.matching import ABSTAIN
+
+__all__ = [
+    "FlipTarget",
+    "Stream",
+    "StreamRound",
+    "StreamSettings",
+    "join_tables",
+    "make_stream",
+    "mask_generator",
+]
+
+Indices = npt.NDArray[np.intp]
+Codes = npt.NDArray[np.int8]
+
+
+class FlipTarget(BaseModel):
+    """Wrong feedback aimed at one slice of the events.
+
+    Attributes
+    ----------
+    key, value
+        The slice: events whose `meta[key]` equals `value`.
+    share
+        Chance that the feedback for an event of the slice is wrong; it takes the place of `flip`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    value: str
+    share: float = Field(ge=0.0, le=1.0)
+
+
+class StreamSettings(BaseModel):
+    """How a table becomes a stream.
+
+    Attributes
+    ----------
+    rounds
+        Number of rounds.
+    feedback
+        Share of a round whose labels feedback reveals: `round(share * n)` events.
+    flip
+        Chance that a revealed label is wrong, for each event on its own.
+    target
+        Wrong feedback aimed at a slice.
+    shift
+        For a stream of several tables: None shuffles them into one; a number in [0, 1] lets their
+        shares of a round move linearly, from the first table's events to the last one's, the more
+        the higher (at 1 some table's share falls to nothing, or starts from it).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rounds: int = Field(10, ge=1)
+    feedback: float = Field(0.5, ge=0.0, le=1.0)
+    flip: float = Field(0.0, ge=0.0, le=1.0)
+    target: FlipTarget | None = None
+    shift: float | None = Field(None, ge=0.0, le=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRound:
+    """One round of a stream.
+
+    Attributes
+    ----------
+    number
+        From 1.
+    indices
+        Rows of the stream's table, in the order of their arrival.
+    feedback
+        The rows among them whose label is revealed, in the same order.
+    observed
+        What feedback says about those rows; flipped where feedback is wrong.
+    """
+
+    number: int
+    indices: Indices
+    feedback: Indices
+    observed: Codes
+
+    @property
+    def revealed(self) -> npt.NDArray[np.bool_]:
+        """For each event of the round whether feedback reveals its label."""
+        return np.isin(self.indices, self.feedback)
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Events in rounds, with the feedback that every method gets.
+
+    Attributes
+    ----------
+    table
+        The events with their true labels, which only scoring may look at.
+    rounds
+        The rounds, in order.
+    settings, seed
+        What the stream was made of.
+    """
+
+    table: EventTable
+    rounds: tuple[StreamRound, ...]
+    settings: StreamSettings
+    seed: int
+
+    @property
+    def order(self) -> Indices:
+        """All rows in the order of their arrival."""
+        return np.concatenate([part.indices for part in self.rounds])
+
+    def shown(self, part: StreamRound) -> EventTable:
+        """The feedback of a round as events with their observed labels."""
+        return self.table.take(part.feedback).with_labels(part.observed)
+
+
+def make_stream(
+    tables: EventTable | Sequence[EventTable], settings: StreamSettings, seed: int
+) -> Stream:
+    """Shuffle events into rounds and draw the feedback.
+
+    Parameters
+    ----------
+    tables
+        Labelled events; several tables form one stream (see `StreamSettings.shift`).
+    settings
+        Rounds, feedback, flips.
+    seed
+        Seed of the four random sources.
+
+    Raises
+    ------
+    EventError
+        When an event has no label, a step no task, or two tables share an id.
+    SettingError
+        When there are fewer events (or tasks) than rounds, or nothing in the targeted slice.
+    """
+    parts = [tables] if isinstance(tables, EventTable) else list(tables)
+    table = join_tables(parts)
+    check_labelled(table)
+    order, choice, wrong, _ = sources(seed)
+    groups, owners = _groups(table, [len(part) for part in parts])
+    if len(groups) < settings.rounds:
+        what = "events" if table.unit == "trajectory" else "tasks"
+        raise SettingError(
+            f"{len(groups)} {what} cannot fill {settings.rounds} rounds",
+            where=Where(field="rounds"),
+            remedy=f"ask for at most {len(groups)} rounds, or hand in more events",
+        )
+    if settings.shift is None:
+        batches = np.array_split(order.permutation(len(groups)), settings.rounds)
+    else:
+        batches = _shifting(owners, settings.rounds, settings.shift, order)
+    flipped = wrong.random(len(table)) < _chances(table, settings)
+    observed = np.where(flipped, 1 - table.labels, table.labels).astype(np.int8)
+    rounds = []
+    for number, batch in enumerate(batches, 1):
+        indices = np.concatenate([groups[at] for at in batch]).astype(np.intp)
+        chosen = choice.permutation(len(indices))[: round(settings.feedback * len(indices))]
+        feedback = indices[np.sort(chosen)]
+        rounds.append(StreamRound(number, indices, feedback, observed[feedback]))
+    return Stream(table, tuple(rounds), settings, seed)
+
+
+def sources(seed: int) -> list[np.random.Generator]:
+    """The independent random sources of a seed: order, choice of feedback, flips, masked cells."""
+    children = np.random.SeedSequence(seed).spawn(4)
+    return [np.random.default_rng(child) for child in children]
+
+
+def mask_generator(seed: int) -> np.random.Generator:
+    """The random source of masked cells that belongs to a stream's seed."""
+    return sources(seed)[3]
+
+
+def join_tables(tables: Sequence[EventTable]) -> EventTable:
+    """One table of several.
+
+    Raises
+    ------
+    EventError
+        When an id occurs in two of them.
+    """
+    seen: set[str] = set()
+    for table in tables:
+        twice = next((name for name in table.ids if name in seen), None)
+        if twice is not None:
+            raise EventError(
+                f"the id {twice!r} occurs in two of the files that form one stream",
+                where=Where(field="id"),
+                remedy="give each event an id of its own, or score the files with --separate",
+            )
+        seen.update(table.ids)
+    padded = [replace(table, meta=table.meta or tuple({} for _ in table.ids)) for table in tables]
+    return EventTable.concat(padded)
+
+
+def check_labelled(table: EventTable) -> None:
+    """Raise `EventError` naming the first event without a label."""
+    missing = np.flatnonzero(table.labels == ABSTAIN)
+    if len(missing):
+        raise EventError(
+            f"event {table.ids[missing[0]]!r} has no label"
+            + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""),
+            where=Where(field="label"),
+            remedy="a benchmark scores every event: label it `allow` or `refuse`, or leave it out",
+        )
+
+
+def _groups(table: EventTable, sizes: list[int]) -> tuple[list[Indices], npt.NDArray[np.intp]]:
+    """What is shuffled as a whole (events, or the steps of a task), and the table each is from."""
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    if table.unit == "trajectory":
+        return [np.array([at]) for at in range(len(table))], owner
+    members: dict[str, list[int]] = {}
+    for at, (name, meta) in enumerate(zip(table.ids, table.meta, strict=True)):
+        task = meta.get("task")
+        if not isinstance(task, str) or not task:
+            raise EventError(
+                f"event {name!r} of unit {table.unit!r} names no task",
+                where=Where(field="meta.task"),
+                remedy="steps are shuffled by task: put the task's id into `meta.task`",
+            )
+        members.setdefault(task, []).append(at)
+    groups = [np.array(rows) for rows in members.values()]
+    return groups, np.array([owner[rows[0]] for rows in groups])
+
+
+def _chances(table: EventTable, settings: StreamSettings) -> npt.NDArray[Any]:
+    """For each event the chance that feedback about it is wrong."""
+    chances = np.full(len(table), settings.flip)
+    target = settings.target
+    if target is not None:
+        inside = np.array([str(meta.get(target.key)) == target.value for meta in table.meta])
+        if not inside.any():
+            values = sorted({str(meta[target.key]) for meta in table.meta if target.key in meta})
+            raise SettingError(
+                f"no event has meta {target.key} = {target.value!r}",
+                where=Where(field="flip_target"),
+                remedy=f"values of {target.key}: {', '.join(values[:20]) or 'none'}",
+            )
+        chances[inside] = target.share
+    return chances
+
+
+def _shifting(
+    owners: npt.NDArray[np.intp], rounds: int, shift: float, order: np.random.Generator
+) -> list[Indices]:
+    """Rounds of near-equal size in which each table's share moves linearly; nothing is left out.
+
+    Table t holds the share s of all and tilts by a: s * (1 + a) in the first round, s * (1 - a) in
+    the last. With a proportional to 1 - 2m, m the middle of the table in the tables laid end to
+    end, the shares of every round add up to one.
+    """
+    sizes = np.bincount(owners)
+    shares = sizes / len(owners)
+    tilt = 1.0 - 2.0 * (np.cumsum(shares) - shares / 2.0)
+    tilt *= shift / max(np.abs(tilt).max(), 1e-12)
+    waiting = [list(order.permutation(np.flatnonzero(owners == t))) for t in range(len(sizes))]
+    taken, due = np.zeros(len(sizes)), np.zeros(len(sizes))
+    batches = []
+    for number, batch in enumerate(np.array_split(np.arange(len(owners)), rounds)):
+        place = 1.0 - 2.0 * number / (rounds - 1) if rounds > 1 else 0.0
+        picked = []
+        for _ in batch:
+            due += shares * (1.0 + tilt * place)
+            behind = np.where([bool(rows) for rows in waiting], due - taken, -np.inf)
+            table = int(np.argmax(behind))
+            taken[table] += 1
+            picked.append(waiting[table].pop())
+        batches.append(order.permutation(np.array(picked, dtype=np.intp)))
+    return batches

@@ -1,0 +1,117 @@
+"""Views: what a method may see of an event. Fields outside a view are `unknown`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from vepa.bench.streams import mask_generator
+from vepa.corpus.events import EventTable
+from vepa.errors import SettingError, Where
+from vepa.policy.schema import Schema, nearest
+
+__all__ = ["VIEWS", "View", "apply_view", "mask_unknown", "view_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Fields that stay visible, given by naming them or by naming the hidden ones.
+
+    Attributes
+    ----------
+    only
+        The visible fields; empty: all but the hidden ones.
+    hidden
+        The fields that are blanked.
+    """
+
+    only: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+    def fields(self, schema: Schema, name: str = "view") -> tuple[str, ...]:
+        """The visible fields over a schema, in its order.
+
+        Raises
+        ------
+        SettingError
+            When the view names a field that the schema does not have.
+        """
+        for field in (*self.only, *self.hidden):
+            if field not in schema:
+                raise SettingError(
+                    f"the view {name!r} names the field {field!r}, which this schema does not have",
+                    where=Where(field="view"),
+                    remedy="use the view `full`, the only one that fits every schema",
+                )
+        visible = self.only or schema.names
+        return tuple(f for f in schema.names if f in visible and f not in self.hidden)
+
+
+#: METHOD section 8. `observable` drops what only a judge can say; `instrumented` keeps what
+#: instruments at the tool boundary can know without a model.
+VIEWS: Mapping[str, View] = {
+    "full": View(),
+    "observable": View(
+        hidden=(
+            "authorization",
+            "confirmation",
+            "scope",
+            "verification",
+            "disclosure",
+            "harm_domain",
+        )
+    ),
+    "instrumented": View(
+        only=(
+            "agent_outcome",
+            "action_kind",
+            "resource",
+            "sensitivity",
+            "instruction_origin",
+            "injection",
+            "recipient",
+            "reversibility",
+            "tool_trust",
+        )
+    ),
+}
+
+
+def view_of(name: str) -> View:
+    """The view of a name; raises `SettingError` for an unknown one."""
+    if name not in VIEWS:
+        raise SettingError(
+            f"{name!r} is not a view",
+            where=Where(field="view"),
+            remedy=nearest(name, tuple(VIEWS), "views"),
+        )
+    return VIEWS[name]
+
+
+def apply_view(table: EventTable, name: str) -> EventTable:
+    """The events with every field outside the view `unknown`."""
+    visible = view_of(name).fields(table.schema, name)
+    hidden = [at for at, field in enumerate(table.schema.names) if field not in visible]
+    codes = table.codes.copy()
+    codes[:, hidden] = 0
+    return table.with_codes(codes)
+
+
+def mask_unknown(table: EventTable, share: float, seed: int) -> EventTable:
+    """The events with each cell `unknown` with probability `share`; a higher share masks more.
+
+    Raises
+    ------
+    SettingError
+        When the share is no probability.
+    """
+    if not 0.0 <= share <= 1.0:
+        raise SettingError(
+            f"{share} is no share of cells",
+            where=Where(field="mask_unknown"),
+            remedy="a number from 0 to 1",
+        )
+    masked = mask_generator(seed).random(table.codes.shape) < share
+    return table.with_codes(np.where(masked, np.int8(0), table.codes))
