@@ -1,0 +1,54 @@
+"""What code makes a run's products: a hash of the package's own files, and the packages it uses."""
+
+from __future__ import annotations
+
+import platform
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from vepa import __version__
+from vepa.files import canonical_json, sha256_of
+
+__all__ = ["code_sha256", "versions"]
+
+#: Parts of the package that a run's products depend on.
+_PARTS = ("errors.py", "files.py", "policy", "corpus", "evolution", "bench")
+_KINDS = {".py", ".yaml", ".j2", ".css"}
+#: Packages whose version may change a product.
+_PACKAGES = (
+    "jinja2",
+    "numpy",
+    "pandas",
+    "polars",
+    "pydantic",
+    "pyyaml",
+    "river",
+    "scikit-learn",
+    "scipy",
+    "wittgenstein",
+)
+
+
+@lru_cache(maxsize=1)
+def code_sha256() -> str:
+    """Hash over name and content of every file of the package that products depend on."""
+    package = Path(__file__).resolve().parents[1]
+    files: dict[str, str] = {}
+    for part in _PARTS:
+        place = package / part
+        for path in [place] if place.is_file() else sorted(place.rglob("*")):
+            if path.suffix in _KINDS and path.is_file():
+                files[path.relative_to(package).as_posix()] = sha256_of(path.read_bytes())
+    return sha256_of(canonical_json(files))
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of VEPA and of the packages that products depend on, where installed."""
+    found = {"python": platform.python_version(), "vepa": __version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
