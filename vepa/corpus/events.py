@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from vepa.errors import EventError, InputError, UnitMismatchError, Where
 from vepa.files import name_of, read_lines
+from vepa.policy.collector import paused
 from vepa.policy.document import complaint
 from vepa.policy.event import Event, Unit, check_unit
 from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
@@ -229,7 +230,8 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
             yield record, row
 
     try:
-        table = EventTable._of(distinct(), schema)
+        with paused():
+            table = EventTable._of(distinct(), schema)
     except InputError as error:
         raise error.at(file=file) from None
     if not len(table):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vepa.errors import PolicyError
+from vepa.policy.collector import paused
 from vepa.policy.document import Document, Path, parse_document, plain_words
 from vepa.policy.event import Unit
 from vepa.policy.feedback import Code, Feedback
@@ -106,8 +107,9 @@ def read_policy(text: str, file: str = "<policy>", schema: Schema | None = None)
     PolicyError
         When the text is not even YAML or JSON.
     """
-    document = parse_document(text, file, PolicyError)
-    return _from_document(document, schema or bundled_schema())
+    with paused():
+        document = parse_document(text, file, PolicyError)
+        return _from_document(document, schema or bundled_schema())
 
 
 def load_policy(text: str, file: str = "<policy>", schema: Schema | None = None) -> Policy:
