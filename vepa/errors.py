@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # pragma: no cover
     from vepa.policy.feedback import Feedback
@@ -61,6 +61,16 @@ class VepaError(Exception):
     """Base of all errors that VEPA raises on purpose."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors cross process boundaries whole, whatever their constructors take."""
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[VepaError], arguments: tuple[Any, ...]) -> VepaError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    return error
 
 
 class InputError(VepaError):

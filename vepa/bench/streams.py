@@ -25,6 +25,7 @@ __all__ = [
     "Stream",
     "StreamRound",
     "StreamSettings",
+    "check_labelled",
     "join_tables",
     "make_stream",
     "mask_generator",

@@ -1,0 +1,79 @@
+"""RIPPER (wittgenstein): rules for `refuse`, everything else allowed; fitted anew each round."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from vepa.bench.baselines.base import Codes, Prediction, Refit
+from vepa.policy.matching import REFUSE
+from vepa.policy.schema import Schema
+
+__all__ = ["Ripper"]
+
+
+class Ripper(Refit):
+    """wittgenstein's `RIPPER` with its defaults.
+
+    Fields and values are handed over as numbers and kept apart, never put into bins: the library
+    orders conditions by their hash, and hashes of words differ between processes.
+
+    Parameters
+    ----------
+    schema
+        Schema of the events.
+    fields
+        The visible fields.
+    seed
+        Seed of the split into growing and pruning examples.
+    """
+
+    def __init__(self, schema: Schema, fields: Sequence[str], seed: int):
+        super().__init__(schema, fields)
+        self.seed = seed
+        self.model: Any = None
+
+    def fit(self) -> None:
+        """Fit on all feedback."""
+        from wittgenstein import RIPPER
+
+        frame = self._frame(self.codes)
+        label = len(self.columns)
+        frame[label] = self.labels.astype(np.int64)
+        with _quiet():
+            self.model = RIPPER(random_state=self.seed, n_discretize_bins=None)
+            self.model.fit(frame, class_feat=label, pos_class=REFUSE)
+
+    def answer(self, codes: Codes) -> Prediction:
+        """Labels for a batch; confidence is the smoothed precision of the rule that answers."""
+        frame = self._frame(codes)
+        with _quiet():
+            labels = np.asarray(self.model.predict(frame)).astype(np.int8)
+            chances = np.asarray(self.model.predict_proba(frame), dtype=np.float64)
+        return Prediction(labels, chances[np.arange(len(labels)), labels])
+
+    def _frame(self, codes: Codes) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame({at: column.astype(np.int64) for at, column in enumerate(codes.T)})
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop the library's own warnings, of rule sets that answer one class alone: here an answer.
+
+    It calls `showwarning` with bare text, past every filter; warnings of others pass through.
+    """
+    with warnings.catch_warnings():  # puts the function back
+        shown = warnings.showwarning
+
+        def show(message: Any, category: Any, *place: Any, **known: Any) -> None:
+            if not (isinstance(message, str) and category is RuntimeWarning):
+                shown(message, category, *place, **known)
+
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,186 @@
+"""Trials: one seed of one stream in one view, alone or many of them in parallel processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vepa.bench.baselines import make_baselines
+from vepa.bench.prequential import Prequential, start
+from vepa.bench.scores import score, score_baselines, worked_off
+from vepa.bench.streams import StreamSettings, make_stream
+from vepa.bench.views import apply_view, mask_unknown, view_of
+from vepa.corpus.events import EventTable
+from vepa.errors import RunError
+from vepa.evolution.settings import EvolutionSettings
+from vepa.policy.authority import authority
+
+__all__ = ["START_LABELS", "Trial", "TrialSettings", "run_trial", "run_trials"]
+
+#: Labels behind the figure `start40`.
+START_LABELS = 40
+#: Called with the number of rounds that were finished since the last call.
+Progress = Callable[[int], None]
+
+
+class TrialSettings(BaseModel):
+    """Everything that a trial depends on beside its events, its view and its seed.
+
+    Attributes
+    ----------
+    stream
+        Rounds, feedback, flips.
+    mask_unknown
+        Share of cells blanked at random.
+    authority
+        Mode of authority.
+    evolution
+        Of the updates.
+    baselines
+        Families of baselines; none by default.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stream: StreamSettings = StreamSettings()
+    mask_unknown: float = Field(0.0, ge=0.0, le=1.0)
+    authority: str = "default"
+    evolution: EvolutionSettings = EvolutionSettings()
+    baselines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One seed of one stream in one view.
+
+    Attributes
+    ----------
+    key
+        Names the trial in the results: (stream, view, seed).
+    tables
+        The events that form the stream.
+    settings
+        Of the trial.
+    """
+
+    key: tuple[str, str, int]
+    tables: tuple[EventTable, ...]
+    settings: TrialSettings
+
+
+def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, Any]:
+    """Run one trial; its figures (see `vepa.bench.scores`), `start40` and `baselines`."""
+    _, view, seed = trial.key
+    settings = trial.settings
+    seen = [
+        mask_unknown(apply_view(table, view), settings.mask_unknown, seed) for table in trial.tables
+    ]
+    stream = make_stream(seen, settings.stream, seed)
+    judge = authority(settings.authority)
+    loop = Prequential(stream, judge, settings.evolution)
+    while not loop.finished:
+        loop.advance()
+        progress(1)
+    ours = worked_off(stream, loop.outcomes)
+    begun = start(stream, judge, settings.evolution, labels=START_LABELS)
+    visible = view_of(view).fields(stream.table.schema, view)
+    learners = make_baselines(settings.baselines, stream.table.schema, visible, seed)
+    return {
+        "seed": seed,
+        **score(stream, loop.outcomes),
+        "start40": {"coverage": begun.coverage, "f1": begun.f1, "labels": begun.labels},
+        "policy_hash": loop.current.policy_hash,
+        "curve": ours.curve(),
+        "baselines": score_baselines(stream, ours, learners),
+    }
+
+
+def run_trials(
+    trials: Sequence[Trial], *, jobs: int = 1, progress: Progress = lambda _: None
+) -> list[dict[str, Any]]:
+    """Run trials; their figures in the order of `trials`, whatever the number of jobs.
+
+    Parameters
+    ----------
+    trials
+        What to run.
+    jobs
+        Processes at a time; with 1 everything runs in this one.
+    progress
+        Called as rounds are finished, in this process.
+
+    Raises
+    ------
+    RunError
+        When a process dies.
+    """
+    if jobs <= 1 or len(trials) <= 1:
+        return [run_trial(trial, progress) for trial in trials]
+    context = multiprocessing.get_context("spawn")  # no state is inherited, on any system
+    ticks = context.Queue()
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(jobs, len(trials)), mp_context=context, initializer=_connect, initargs=(ticks,)
+    )
+    try:
+        futures = [pool.submit(_run_connected, trial) for trial in trials]
+        _follow(futures, ticks, progress)
+        return [future.result() for future in futures]
+    except BrokenProcessPool:
+        raise RunError(
+            "a process of the benchmark died, perhaps for want of memory; try fewer --jobs"
+        ) from None
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        ticks.close()
+
+
+def _follow(futures: Iterable[Future[Any]], ticks: Any, progress: Progress) -> None:
+    """Pass progress on until all trials are done, or until one fails."""
+    waiting = set(futures)
+    while waiting:
+        try:
+            progress(ticks.get(timeout=0.1))
+            continue  # drain first, so that the last ticks are not lost
+        except queue.Empty:
+            pass
+        done = {future for future in waiting if future.done()}
+        for future in done:
+            future.result()
+        waiting -= done
+
+
+_ticks: Any = None
+
+
+def _connect(ticks: Any) -> None:
+    """Set up a worker: it reports progress, leaves interrupts to its parent and dies with it."""
+    global _ticks
+    _ticks = ticks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def outlive() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=outlive, daemon=True).start()
+
+
+def _run_connected(trial: Trial) -> dict[str, Any]:
+    return run_trial(trial, _ticks.put)
