@@ -182,7 +182,7 @@ def _tell(text: str, document: dict[str, Any], code: int, as_json: bool) -> int:
     try:
         sys.stdout.flush()
         sys.stderr.write(f"error: {text}\n")
-        Output(as_json).document(document)
+        Output(as_json).line(document)  # in one line, so that JSON Lines stay JSON Lines
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_stdout()

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vepa.cli.console import AsJson, Output, ProjectDir
+from vepa.cli.console import AsJson, Output, ProjectDir, error_document
+from vepa.cli.inputs import (
+    EventsArgument,
+    PolicyArgument,
+    SchemaOption,
+    one_stdin,
+    policy_of,
+    schema_of,
+)
+
+if TYPE_CHECKING:
+    from vepa.errors import InputError
+    from vepa.policy.feedback import Feedback
+    from vepa.policy.policy import Policy
 
 __all__ = ["app"]
 
@@ -17,14 +32,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-PolicyArgument = Annotated[
-    Path, typer.Argument(metavar="POLICY", help="Policy file (YAML or JSON; - is stdin).")
-]
-SchemaOption = Annotated[
-    Path | None,
-    typer.Option("--schema", metavar="FILE", help="Event schema; the bundled one when left out."),
-]
-
 
 @app.command()
 def check(
@@ -33,26 +40,279 @@ def check(
     json: AsJson = False,
     _project: ProjectDir = None,
 ) -> None:
-    """Verify a policy: well-formed, and free of conflicts over the whole event space."""
+    """Verify a policy: well-formed, and free of conflicts over the whole event space.
+
+    Subsumed and equivalent rules are reported beside; they reject nothing. Exit 2 when rejected.
+    """
+    from vepa.errors import InputError
     from vepa.files import name_of, read_text
     from vepa.policy.reading import read_policy
+    from vepa.policy.subsumption import subsumption
 
-    out = Output(json)
-    found = read_policy(read_text(policy), name_of(policy), load_schema(schema))
-    report: dict[str, Any] = {
-        "ok": found.ok,
-        "policy_hash": found.policy.policy_hash if found.policy else None,
-        "feedback": [item.to_dict() for item in found.feedback],
-    }
+    one_stdin(policy, schema)
+    out, file, space = Output(json), name_of(policy), schema_of(schema)
+    try:
+        text = read_text(policy)
+        found = read_policy(text, file, space)
+    except InputError as error:
+        out.note(f"error: {error.at(file=file)}")
+        out.document({**_rejected([_as_feedback(error)]), **error_document(error)})
+        raise typer.Exit(2) from None
+    if found.policy is None:
+        for item in found.feedback:
+            out.note(f"error: {_finding(item, file)}")
+        out.document(_rejected(found.feedback))
+        raise typer.Exit(2)
+    reports = _with_lines(subsumption(found.policy), found.policy, text)
+    for item in reports:
+        out.text(f"{item.code}: {_finding(item, file)}")
+    out.text(f"ok: {len(found.policy)} rules, policy_hash {found.policy.policy_hash}")
+    out.document(
+        {
+            "ok": True,
+            "policy_hash": found.policy.policy_hash,
+            "feedback": [item.to_dict() for item in reports],
+        }
+    )
+
+
+def _with_lines(reports: Iterable[Feedback], policy: Policy, text: str) -> list[Feedback]:
+    from vepa.policy.document import parse_document
+
+    found = list(reports)
+    if not found:
+        return []
+    document = parse_document(text)
+    lines = {rule.id: document.line(("rules", at)) for at, rule in enumerate(policy.rules)}
+    return [replace(item, line=lines[item.rules[0]]) for item in found]
+
+
+def _rejected(feedback: Any) -> dict[str, Any]:
+    told = [item.to_dict() for item in feedback]
+    return {"ok": False, "policy_hash": None, "feedback": told}
+
+
+def _as_feedback(error: InputError) -> Feedback:
+    from vepa.policy.feedback import Feedback
+
+    where = error.where
+    return Feedback(
+        "malformed", error.message, field=where.field, line=where.line, remedy=error.remedy
+    )
+
+
+def _finding(item: Feedback, file: str) -> str:
+    from vepa.errors import Where
+
+    place = Where(file, item.line, item.field)
+    text = f"{place}: {item.message}"
+    if item.witness is not None:
+        shown = ", ".join(f"{name}: {value}" for name, value in item.witness.items())
+        text += f"\n  witness: {{{shown}}}"
+    return f"{text}\n  remedy: {item.remedy}" if item.remedy else text
+
+
+@app.command()
+def fmt(
+    policy: PolicyArgument,
+    check_only: Annotated[
+        bool, typer.Option("--check", help="Only say whether it is canonical (exit 1 if not).")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Rewrite the file in place.")] = False,
+    drop_comments: Annotated[
+        bool, typer.Option("--drop-comments", help="With --write: comments may be lost.")
+    ] = False,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Bring a policy into canonical form; prints it, unless --check or --write is given."""
+    from vepa.errors import PolicyError, SettingError, Where
+    from vepa.files import name_of, read_text, write_atomic
+    from vepa.policy.formatting import canonical_text, comment_line
+
+    one_stdin(policy, schema)
+    if check_only and write:
+        raise SettingError("--check and --write exclude each other", remedy="drop one of them")
+    if write and str(policy) == "-":
+        raise SettingError("standard input cannot be rewritten", remedy="leave out --write")
+    out, file = Output(json), name_of(policy)
+    text = read_text(policy)
+    canonical = canonical_text(text, file, schema_of(schema))
+    changed = canonical != text
+    if write and changed:
+        comment = comment_line(text)
+        if comment is not None and not drop_comments:
+            raise PolicyError(
+                "the file has comments, which canonical form cannot keep",
+                where=Where(file, comment),
+                remedy="move them into `rationale`, or pass --drop-comments",
+            )
+        write_atomic(policy, canonical)
+    report: dict[str, Any] = {"file": file, "canonical": not changed, "written": write and changed}
+    if not check_only and not write:
+        report["text"] = canonical
     out.document(report)
-    for item in found.feedback:
-        out.text(f"{name_of(policy)}:{item.line or 1}: {item.message}")
-    raise typer.Exit(0 if found.ok else 2)
+    if check_only or write:
+        state = "is canonical" if not changed else "rewritten" if write else "is not canonical"
+        out.note(f"{file}: {state}")
+    elif not json:
+        out.text(canonical.rstrip("\n"))
+    raise typer.Exit(1 if check_only and changed else 0)
 
 
-def load_schema(path: Path | None) -> Any:
-    """The schema of `--schema`, or the bundled one."""
+@app.command()
+def lint(
+    policy: PolicyArgument,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 when there is a warning.")
+    ] = False,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Warn about rules that may not say what is meant."""
+    from vepa.errors import Where
     from vepa.files import name_of, read_text
-    from vepa.policy.schema import Schema, bundled_schema
+    from vepa.policy.lint import lint_text
 
-    return bundled_schema() if path is None else Schema.parse(read_text(path), name_of(path))
+    one_stdin(policy, schema)
+    out, file = Output(json), name_of(policy)
+    found = lint_text(read_text(policy), file, schema_of(schema))
+    out.document({"ok": not found, "warnings": [warning.to_dict() for warning in found]})
+    for warning in found:
+        place = Where(file, warning.line, warning.field)
+        out.text(f"{place}: {warning.message} [{warning.code}]\n  remedy: {warning.remedy}")
+    if not found:
+        out.text(f"{file}: no warnings")
+    raise typer.Exit(1 if strict and found else 0)
+
+
+@app.command()
+def show(
+    policy: PolicyArgument,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Show the rules of a policy with their evidence."""
+    from vepa.cli.views import show_policy
+
+    one_stdin(policy, schema)
+    show_policy(Output(json), policy_of(policy, schema))
+
+
+@app.command()
+def explain(
+    policy: PolicyArgument,
+    events: EventsArgument,
+    id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Explain this event only.")
+    ] = None,
+    nearest: Annotated[
+        int, typer.Option("--nearest", min=0, help="Near misses to tell for each event.")
+    ] = 5,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Say why events are decided as they are: fired rules, nearest misses, failed predicates."""
+    from vepa.cli.views import show_explanation
+    from vepa.corpus.events import stream_events
+    from vepa.errors import EventError, Where
+    from vepa.files import name_of
+    from vepa.policy.explain import explain as explained
+    from vepa.policy.matching import CompiledPolicy
+
+    one_stdin(policy, events, schema)
+    out = Output(json)
+    compiled = CompiledPolicy(policy_of(policy, schema))
+    told: list[dict[str, Any]] = []
+    found = False
+    for record in stream_events(events, compiled.schema, unit=compiled.unit):
+        if id is not None and record.id != id:
+            continue
+        found = True
+        why = explained(compiled, record.encode(compiled.schema), nearest=nearest)
+        if json:
+            told.append({"id": record.id, "label": record.label, **why.to_dict()})
+        else:
+            show_explanation(out, record.id, record.label, why)
+    if not found:
+        raise EventError(
+            "no events in this file" if id is None else f"no event has the id {id!r}",
+            where=Where(name_of(events)),
+            remedy="one JSON record a line; an event without an id is called `line-N`",
+        )
+    out.document({"policy_hash": compiled.policy_hash, "events": told})
+
+
+@app.command()
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="A", help="The one policy.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="The other policy.")],
+    events: Annotated[
+        Path | None,
+        typer.Option("--events", metavar="FILE", help="Also count changed decisions on these."),
+    ] = None,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit 1 when rules or decisions differ.")
+    ] = False,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Compare two policies: rules, and decisions over the whole event space, with witnesses."""
+    from vepa.cli.views import show_difference
+    from vepa.corpus.comparison import compare
+    from vepa.corpus.events import read_events
+    from vepa.policy.diff import diff as difference
+
+    one_stdin(before, after, events, schema)
+    out = Output(json)
+    old, new = policy_of(before, schema), policy_of(after, schema)
+    found = difference(old, new)
+    report = found.to_dict()
+    counted = None
+    if events is not None:
+        counted = compare(old, new, read_events(events, old.schema))
+        report["events"] = counted.to_dict()
+    out.document(report)
+    show_difference(out, found, counted)
+    empty = not found.rules and found.equivalent is True
+    raise typer.Exit(1 if exit_code and not empty else 0)
+
+
+@app.command()
+def test(
+    policy: PolicyArgument,
+    tests: Annotated[
+        Path | None,
+        typer.Option(
+            "--tests", metavar="FILE", help="Tests file; POLICY with .tests.yaml when left out."
+        ),
+    ] = None,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Run policy tests: events with the decision and the rules that are expected."""
+    from vepa.cli.views import show_tests
+    from vepa.errors import InputError, SettingError
+    from vepa.files import name_of, read_text
+    from vepa.policy.matching import CompiledPolicy
+    from vepa.policy.testing import load_tests, run_tests
+
+    if tests is None and str(policy) == "-":
+        raise SettingError("no tests for a policy on standard input", remedy="name --tests FILE")
+    path = tests if tests is not None else policy.with_suffix(".tests.yaml")
+    one_stdin(policy, path, schema)
+    out, file = Output(json), name_of(path)
+    compiled = CompiledPolicy(policy_of(policy, schema))
+    try:
+        report = run_tests(compiled, load_tests(read_text(path), file, compiled.schema))
+    except InputError as error:
+        raise error.at(file=file) from None
+    out.document(report.to_dict())
+    show_tests(out, report, file)
+    raise typer.Exit(0 if report.ok else 1)

@@ -191,18 +191,39 @@ class EventTable:
         )
 
 
-def stream_events(path: str | Path, schema: Schema | None = None) -> Iterator[EventRecord]:
+def stream_events(
+    path: str | Path, schema: Schema | None = None, *, unit: Unit | None = None
+) -> Iterator[EventRecord]:
     """Stream the records of an events file (JSON Lines; `-` is standard input).
 
     A line is a record `{id, label?, event, unit?, meta?}` or a bare event, which is named after its
     line. Every event is held against the schema.
 
+    Parameters
+    ----------
+    path
+        The file.
+    schema
+        The schema of its events; the bundled one when left out.
+    unit
+        The unit that every record must be of (a policy's, for one); any when left out.
+
     Raises
     ------
     EventError
         At the first line that is no record, with file and line.
+    UnitMismatchError
+        At the first line of another unit than `unit`, with file and line.
     """
-    for record, _ in _encoded(path, schema or bundled_schema()):
+    for number, record, _ in _encoded(path, schema or bundled_schema()):
+        if unit is not None and record.unit != unit:
+            raise UnitMismatchError(
+                f"event {record.id!r} is a {record.unit}, the policy was made for events of unit "
+                f"{unit!r}",
+                where=Where(name_of(path), number, "unit"),
+                remedy=f"use a policy of unit {record.unit!r}, or events of unit {unit!r} "
+                "(an event that names no unit is a trajectory)",
+            )
         yield record
 
 
@@ -217,9 +238,12 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
     schema = schema or bundled_schema()
     file = name_of(path)
     seen: set[str] = set()
+    line = 1
 
     def distinct() -> Iterator[tuple[EventRecord, tuple[int, ...]]]:
-        for record, row in _encoded(path, schema):
+        nonlocal line
+        for number, record, row in _encoded(path, schema):
+            line = number
             if record.id in seen:
                 raise EventError(
                     f"the id {record.id!r} occurs twice",
@@ -233,13 +257,15 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
         with paused():
             table = EventTable._of(distinct(), schema)
     except InputError as error:
-        raise error.at(file=file) from None
+        raise error.at(file=file, line=line) from None
     if not len(table):
         raise EventError("no events in this file", where=Where(file, 1), remedy="one JSON a line")
     return table
 
 
-def _encoded(path: str | Path, schema: Schema) -> Iterator[tuple[EventRecord, tuple[int, ...]]]:
+def _encoded(
+    path: str | Path, schema: Schema
+) -> Iterator[tuple[int, EventRecord, tuple[int, ...]]]:
     file = name_of(path)
     for number, text in read_lines(path):
         try:
@@ -247,7 +273,7 @@ def _encoded(path: str | Path, schema: Schema) -> Iterator[tuple[EventRecord, tu
             row = schema.encode(record.event)
         except InputError as error:
             raise error.at(file=file, line=number) from None
-        yield record, row
+        yield number, record, row
 
 
 def _record(text: str, number: int) -> EventRecord:
