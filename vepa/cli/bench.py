@@ -1,0 +1,259 @@
+"""`vepa bench …`: streams, seeds and baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vepa.cli.console import AsJson, Output, ProjectDir
+from vepa.cli.inputs import SchemaOption
+
+if TYPE_CHECKING:
+    from vepa.bench.results import BenchSettings
+    from vepa.bench.streams import FlipTarget
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Measure the evolution of policies on labelled events.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Measure the evolution of policies on labelled events."""
+
+
+@app.command()
+def run(
+    events: Annotated[
+        list[Path],
+        typer.Argument(metavar="EVENTS...", help="Labelled events; several files: one stream."),
+    ],
+    view: Annotated[
+        str, typer.Option(metavar="NAMES", help="full, observable, instrumented; by comma.")
+    ] = "full",
+    mask_unknown: Annotated[
+        float, typer.Option(metavar="P", min=0.0, max=1.0, help="Blank this share of the cells.")
+    ] = 0.0,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of the stream.")] = 10,
+    feedback: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of a round that is labelled.")
+    ] = 0.5,
+    flip: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Chance that a label of the feedback is wrong.")
+    ] = 0.0,
+    flip_target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY=VALUE:SHARE",
+            help="Chance of wrong feedback where meta KEY is VALUE, instead of --flip.",
+        ),
+    ] = None,
+    mixed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHIFT",
+            min=0.0,
+            max=1.0,
+            help="Let the files' shares of a round move linearly, from the first to the last file.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of shuffles.")] = 5,
+    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first shuffle.")] = 0,
+    authority: Annotated[
+        str, typer.Option(metavar="MODE", help="Which rules may decide; `default` is `paper`.")
+    ] = "default",
+    proposer: Annotated[
+        str, typer.Option(metavar="NAME", help="Where patches come from.")
+    ] = "induction",
+    patches: Annotated[int, typer.Option(min=0, help="Patches an update, at most.")] = 30,
+    selection: Annotated[
+        str, typer.Option(metavar="WAY", help="pareto, or greedy (an ablation).")
+    ] = "pareto",
+    verify: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="on; or no verifier (an ablation), clashes answered by abstain or by refuse.",
+        ),
+    ] = "on",
+    baselines: Annotated[
+        str, typer.Option(metavar="NAMES", help="hoeffding, ripper, forest, lookup; by comma.")
+    ] = "",
+    separate: Annotated[bool, typer.Option("--separate", help="Score each file alone.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; as many as seeds and processors allow.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the JSON document here, too.")
+    ] = None,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Evolve a policy over shuffled streams and score it, with baselines on the same feedback.
+
+    The policy that stands before a round decides all of it; then feedback reveals some labels; then
+    the policy is updated. Scores use true labels, figures are means over seeds.
+    """
+    settings = _settings(
+        {
+            "trial": {
+                "stream": {
+                    "rounds": rounds,
+                    "feedback": feedback,
+                    "flip": flip,
+                    "target": _target(flip_target),
+                    "shift": mixed,
+                },
+                "mask_unknown": mask_unknown,
+                "authority": authority,
+                "evolution": {
+                    "patches": patches,
+                    "selection": selection,
+                    "verify": verify,
+                    "proposer": proposer,
+                },
+                "baselines": _names(baselines),
+            },
+            "views": _names(view),
+            "seeds": seeds,
+            "first_seed": first_seed,
+            "separate": separate,
+        }
+    )
+    _run(events, schema, settings, jobs, out, Output(json))
+
+
+def _run(
+    events: list[Path],
+    schema: Path | None,
+    settings: BenchSettings,
+    jobs: int | None,
+    target: Path | None,
+    out: Output,
+) -> None:
+    from json import dumps
+
+    from vepa.bench.results import run_bench
+    from vepa.cli.inputs import schema_of
+    from vepa.corpus.events import read_events
+    from vepa.errors import SettingError
+    from vepa.files import name_of, write_atomic
+
+    twice = next((path for path in events if events.count(path) > 1), None)
+    if twice is not None:
+        raise SettingError(f"{name_of(twice)} is named twice", remedy="name each file once")
+    space = schema_of(schema)
+    tables = {name_of(path): read_events(path, space) for path in events}
+    total = settings.trial.stream.rounds * settings.seeds * len(settings.views)
+    with _progress(total * (len(tables) if settings.separate else 1)) as progress:
+        document = run_bench(tables, settings, jobs=jobs, progress=progress)
+    if target is not None:
+        write_atomic(target, dumps(document, indent=1, allow_nan=False) + "\n")
+        out.note(f"written: {target}")
+    out.document(document)
+    if not out.json:
+        _show(out, document)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _target(text: str | None) -> FlipTarget | None:
+    from vepa.bench.streams import FlipTarget
+    from vepa.errors import SettingError, Where
+
+    if text is None:
+        return None
+    slice_, _, share = text.rpartition(":")
+    key, equals, value = slice_.partition("=")
+    try:
+        if not (key and equals):
+            raise ValueError
+        return FlipTarget(key=key, value=value, share=float(share))
+    except ValueError:
+        raise SettingError(
+            f"{text!r} is no slice with a share from 0 to 1",
+            where=Where(field="--flip-target"),
+            remedy="KEY=VALUE:SHARE, such as 'risk_type=Prompt Injection:0.4'",
+        ) from None
+
+
+def _settings(given: Mapping[str, Any]) -> BenchSettings:
+    from pydantic import ValidationError
+
+    from vepa.bench.results import BenchSettings
+    from vepa.errors import SettingError, Where
+    from vepa.policy.document import complaint
+
+    try:
+        return BenchSettings.model_validate(given)
+    except ValidationError as error:
+        path, message = complaint(error)
+        option = {"shift": "mixed", "views": "view"}.get(str(path[-1]), str(path[-1]))
+        raise SettingError(
+            message,
+            where=Where(field=f"--{option.replace('_', '-')}"),
+            remedy="see `vepa bench run --help`",
+        ) from None
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("rounds", total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def _show(out: Output, document: Mapping[str, Any]) -> None:
+    for name, figures in document.get("files", {"": document}).items():
+        for view, shown in figures.get("views", {"": figures}).items():
+            title = ", ".join(part for part in (name, view) if part)
+            _show_figures(out, shown, title)
+    seeds = document["config"]["seeds"]
+    out.text(f"seeds {seeds[0]} to {seeds[-1]}, {document['seconds']:.1f} s")
+
+
+def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
+    from vepa.bench.results import SCALARS
+
+    rows = [(name.replace("_", " "), _spread(figures[name])) for name in SCALARS]
+    began = figures["start40"]
+    rows.append(
+        ("first 40 labels", f"coverage {began['coverage']:.3f}, covered F1 {began['f1']:.3f}")
+    )
+    by_round = " ".join(f"{value:.2f}" for value in figures["coverage_by_round"])
+    rows.append(("coverage by round", by_round))
+    rules = figures["rules"]
+    rows.append(("rules", f"{rules['archive']:.1f}, {rules['active']:.1f} of them active"))
+    if "gap" in figures:
+        best = figures["baselines"]["lookup"]["field"]
+        rows.append((f"above the look-up on {best}", _spread(figures["gap"])))
+    out.table(("figure", "mean ± sd"), rows, title=title or None)
+    if "baselines" in figures:
+        rows_ = [
+            ("VEPA", _spread(figures["covered_macro_f1"]), _spread(figures["full_macro_f1"]), "")
+        ]
+        rows_ += [
+            (name, *(_spread(found[kind]) for kind in ("covered", "full", "at_coverage")))
+            for name, found in figures["baselines"].items()
+        ]
+        out.table(("macro-F1", "where VEPA decides", "everywhere", "surest, as many"), rows_)
+
+
+def _spread(value: Mapping[str, float]) -> str:
+    return f"{value['mean']:.3f} ± {value['sd']:.3f}"
