@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -129,8 +130,8 @@ class Walk:
         if self.counts["accepted"] % 100 == 0:
             data = self.policy.to_dict()
             assert fault(data, self.spelled) is None
-            events = all_events(self.schema) if self.small else (
-                self.maker.event() for _ in range(20)
+            events = (
+                all_events(self.schema) if self.small else (self.maker.event() for _ in range(20))
             )
             for event in events:
                 decide(data, event, all_rules=True)  # asserts that there is one decision at most
@@ -176,10 +177,10 @@ def run(steps: int, seed: int) -> Counter[str]:
 
 def check(steps: int) -> None:
     seed = int(os.environ.get("VEPA_FUZZ_SEED") or secrets.randbelow(10**6))
-    print(f"VEPA_FUZZ_SEED={seed}")
+    sys.stdout.write(f"VEPA_FUZZ_SEED={seed}\n")
     started = time.perf_counter()
     counts = run(steps, seed)
-    print(f"{time.perf_counter() - started:.0f} s: {dict(sorted(counts.items()))}")
+    sys.stdout.write(f"{time.perf_counter() - started:.0f} s: {dict(sorted(counts.items()))}\n")
     assert counts["accepted"] == steps
     for operation in ("add", "delete", "rewrite", "split", "merge", "removal", "rejected"):
         assert counts[operation] > steps // 100, f"{operation} hardly occurred"

@@ -114,13 +114,9 @@ class Maker:
             own = side[rule.decision]
             masks[at] = masks[at] & own or own
             status: Any = "active" if self.random.random() < 0.8 else "inactive"
-            made.append(
-                Rule.from_masks(self.schema, rule.id, rule.decision, masks, status=status)
-            )
+            made.append(Rule.from_masks(self.schema, rule.id, rule.decision, masks, status=status))
         return Policy(self.schema, tuple(made))
 
     def event(self) -> dict[str, str]:
         """An event with every field spelled out."""
-        return {
-            field.name: self.random.choice(field.values) for field in self.schema.fields
-        }
+        return {field.name: self.random.choice(field.values) for field in self.schema.fields}

@@ -43,6 +43,8 @@ class RuleIndex:
         `admitting[field][code]`: the rules that admit the value.
     all, allow, refuse, active
         Rules by decision and by standing.
+    possible
+        Rules that match some event: no predicate of theirs is unsatisfiable.
     """
 
     def __init__(self, schema: Schema, rules: Sequence[Rule]):
@@ -53,6 +55,7 @@ class RuleIndex:
         self.allow = bitset((i for i, r in enumerate(rules) if r.decision == "allow"), size)
         self.refuse = self.all & ~self.allow
         self.active = bitset((i for i, r in enumerate(rules) if r.active), size)
+        self.possible = self.all
         self.admitting: list[list[int]] = []
         self.used: list[int] = []
         for at, full in enumerate(schema.full):
@@ -63,6 +66,7 @@ class RuleIndex:
             if slots:
                 self.used.append(at)
             groups = {mask: bitset(positions, size) for mask, positions in slots.items()}
+            self.possible &= ~groups.get(0, 0)
             free = self.all
             for group in groups.values():
                 free &= ~group
@@ -83,7 +87,7 @@ class RuleIndex:
 
     def overlapping(self, masks: Sequence[int]) -> int:
         """The rules that can match an event which the conjunction `masks` matches too."""
-        found = self.all
+        found = self.possible
         for at in self.used:
             mask = masks[at]
             if mask != self.schema.full[at]:
