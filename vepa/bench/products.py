@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vepa.bench import metrics
+from vepa.bench.baselines import Prediction
 from vepa.bench.prequential import RoundOutcome
+from vepa.bench.scores import Answers
 from vepa.bench.store import StageRecord
 from vepa.bench.streams import Stream
 from vepa.errors import MissingExtraError
@@ -19,9 +21,17 @@ from vepa.policy.event import Event
 from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE, CompiledPolicy
 
 if TYPE_CHECKING:
-    import polars as pl
+    from polars import DataFrame
 
-__all__ = ["WORDS", "manifest_document", "parquet", "round_figures", "round_products"]
+__all__ = [
+    "WORDS",
+    "baseline_answers",
+    "baseline_frame",
+    "manifest_document",
+    "parquet",
+    "round_figures",
+    "round_products",
+]
 
 #: Code of a decision or label -> its word.
 WORDS = {ALLOW: "allow", REFUSE: "refuse", ABSTAIN: "abstain"}
@@ -40,7 +50,7 @@ def round_products(stream: Stream, outcome: RoundOutcome) -> dict[str, str | byt
     return products
 
 
-def decisions(stream: Stream, outcome: RoundOutcome) -> pl.DataFrame:
+def decisions(stream: Stream, outcome: RoundOutcome) -> DataFrame:
     """One row an event of the round, in the order of arrival."""
     pl = _polars()
     table = stream.table
@@ -54,7 +64,7 @@ def decisions(stream: Stream, outcome: RoundOutcome) -> pl.DataFrame:
         for row in outcome.indices
     ]
     said = {row: WORDS[code] for row, code in observed.items()}
-    return pl.DataFrame(
+    frame: DataFrame = pl.DataFrame(
         {
             "id": [table.ids[row] for row in outcome.indices],
             "round": [outcome.round] * len(outcome.indices),
@@ -76,6 +86,7 @@ def decisions(stream: Stream, outcome: RoundOutcome) -> pl.DataFrame:
             "observed": pl.String,
         },
     )
+    return frame
 
 
 def round_figures(stream: Stream, outcome: RoundOutcome) -> dict[str, Any]:
@@ -99,7 +110,7 @@ def round_figures(stream: Stream, outcome: RoundOutcome) -> dict[str, Any]:
     }
 
 
-def parquet(frame: pl.DataFrame) -> bytes:
+def parquet(frame: DataFrame) -> bytes:
     """A table as parquet; the same table gives the same bytes."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", statistics=True)
@@ -146,6 +157,43 @@ def manifest_document(
             "stages": {stage: round(record.seconds, 3) for stage, record in records.items()},
             "total": round(float(np.sum([record.seconds for record in records.values()])), 3),
         },
+    }
+
+
+def baseline_frame(stream: Stream, said: Mapping[str, Prediction]) -> DataFrame:
+    """One row an event and learner, events in the order of arrival."""
+    pl = _polars()
+    ids = [stream.table.ids[row] for row in stream.order]
+    numbers = [part.number for part in stream.rounds for _ in part.indices]
+    frame: DataFrame = pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "method": [name] * len(ids),
+                    "id": ids,
+                    "round": pl.Series(numbers, dtype=pl.Int32),
+                    "verdict": [WORDS[code] for code in found.labels.tolist()],
+                    "confidence": found.confidence,
+                }
+            )
+            for name, found in said.items()
+        ]
+    )
+    return frame
+
+
+def baseline_answers(stream: Stream, data: bytes) -> dict[str, Answers]:
+    """The inverse of `parquet(baseline_frame(...))`: learner -> its answers."""
+    frame = _polars().read_parquet(io.BytesIO(data))
+    truth = stream.table.labels[stream.order]
+    codes = {word: code for code, word in WORDS.items()}
+    return {
+        str(name): Answers(
+            truth,
+            np.array([codes[word] for word in part["verdict"]], dtype=np.int8),
+            part["confidence"].to_numpy(),
+        )
+        for (name,), part in frame.group_by("method", maintain_order=True)
     }
 
 

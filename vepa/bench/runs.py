@@ -1,0 +1,228 @@
+"""A main job with its inputs settled, and the folder that belongs to them.
+
+The id of a run comes from its inputs: settings, seed, events, schema, code and the versions of the
+packages that shape its products. So the same inputs find the same folder again, and a stage that
+is done there is not made twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from vepa.bench.prequential import Prequential
+from vepa.bench.products import manifest_document
+from vepa.bench.profile import Profile, find_events, find_profile, load_profile
+from vepa.bench.store import RunStore, StageRecord
+from vepa.bench.streams import Stream, StreamSettings, join_tables, make_stream
+from vepa.bench.versions import code_sha256, versions
+from vepa.bench.views import apply_view, mask_unknown
+from vepa.corpus.events import read_events
+from vepa.errors import RunError
+from vepa.files import canonical_json, read_text, sha256_of, write_atomic
+from vepa.policy.authority import Authority, authority
+from vepa.policy.policy import Policy
+from vepa.policy.reading import load_policy
+from vepa.project import Project
+
+__all__ = ["Run", "begin", "open_run", "plan", "round_stage", "write_manifest"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A main job with its inputs settled.
+
+    Attributes
+    ----------
+    name, profile
+        The profile and what it is called.
+    files
+        Events files.
+    folder
+        Where its products go; the folder's name is the run's id.
+    stream
+        The events in rounds, as the method sees them.
+    inputs
+        All that the products depend on; the id is made of it.
+    """
+
+    name: str
+    profile: Profile
+    files: tuple[Path, ...]
+    folder: Path
+    stream: Stream
+    inputs: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Content-addressed: the same inputs, the same id."""
+        return self.folder.name
+
+    @property
+    def store(self) -> RunStore:
+        """The folder's stages."""
+        return RunStore(self.folder)
+
+    @property
+    def gate(self) -> Authority:
+        """Which rules may decide."""
+        return authority(self.profile.authority)
+
+    @cached_property
+    def needs(self) -> dict[str, tuple[str, ...]]:
+        """Every stage, in order, and the stages that it is made from."""
+        rounds = [round_stage(number) for number in range(1, self.profile.rounds + 1)]
+        baselines = [f"baseline-{name}" for name in self.profile.baselines]
+        chain = {stage: tuple(rounds[at - 1 : at]) for at, stage in enumerate(rounds)}
+        return {
+            **chain,
+            **dict.fromkeys(baselines, ()),
+            "summary": (*rounds, *baselines),
+            "report": ("summary",),
+        }
+
+    def done(self, stage: str) -> StageRecord | None:
+        """The record of a stage whose products stand."""
+        return self.store.done(stage, self.needs[stage])
+
+    @property
+    def missing(self) -> list[str]:
+        """Stages that are still to be made, or to be made again."""
+        return [stage for stage in self.needs if self.done(stage) is None]
+
+    @property
+    def finished(self) -> bool:
+        """True when every product stands and the manifest says so."""
+        try:
+            manifest = json.loads((self.folder / "manifest.json").read_bytes())
+        except (OSError, ValueError):
+            return False
+        return manifest.get("finished") is True and not self.missing
+
+    def policy(self, number: int) -> Policy:
+        """The policy after a round, as it stands in the folder; 0: before the first."""
+        file = self.folder / "policies" / f"round-{number:03}.yaml"
+        return load_policy(read_text(file), str(file), self.stream.table.schema)
+
+    def record(self, number: int) -> dict[str, Any]:
+        """The record of a round's update, as it stands in the folder."""
+        file = self.folder / "patches" / f"round-{number:03}.json"
+        data: dict[str, Any] = json.loads(read_text(file))
+        return data
+
+    def replayed(self, rounds: int) -> Prequential:
+        """The loop after so many rounds, taken from the folder."""
+        loop = Prequential(self.stream, self.gate, self.profile.evolution)
+        for number in range(1, rounds + 1):
+            loop.replay(self.policy(number), self.record(number))
+        return loop
+
+
+def plan(project: Project, name: str, *, artifacts: Path | None = None) -> Run:
+    """Read a profile and its events and settle the id; writes nothing.
+
+    Parameters
+    ----------
+    project
+        Where profiles and events are looked up.
+    name
+        Of the profile, or its path.
+    artifacts
+        Where `runs/` lies; the project's artifacts when left out.
+    """
+    file = find_profile(project, name)
+    profile = load_profile(file)
+    files = tuple(find_events(project, event_file) for event_file in profile.events)
+    return _settle(file.stem, profile, files, (artifacts or project.artifacts) / "runs")
+
+
+def open_run(folder: str | Path) -> Run:
+    """The run of a folder that `begin` made.
+
+    Raises
+    ------
+    RunError
+        When the folder holds no run, or events or code are no longer those that it began with.
+    """
+    place = Path(folder)
+    try:
+        manifest = json.loads((place / "manifest.json").read_bytes())
+        profile = Profile.model_validate(manifest["inputs"]["profile"])
+        files = tuple(Path(name) for name in manifest["locations"]["events"])
+        name = manifest["inputs"]["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RunError(
+            f"{place} holds no run\n  remedy: `vepa run` begins one (`--fresh` begins it anew)"
+        ) from None
+    run = _settle(name, profile, files, place.parent)
+    if run.id != place.name:
+        raise RunError(
+            f"events, code or packages have changed since {place.name} began\n"
+            f"  remedy: start `vepa run` again; it goes to {run.folder}"
+        )
+    return run
+
+
+def begin(run: Run, *, fresh: bool = False) -> Run:
+    """Make the run's folder, or go on with what stands there.
+
+    Parameters
+    ----------
+    run
+        From `plan`.
+    fresh
+        Throw away what stands there.
+    """
+    store = run.store
+    with store.locked():
+        if fresh:
+            for path in run.folder.iterdir():
+                if path.name != ".lock":
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        store.sweep()
+        if not run.finished:
+            write_manifest(run, finished=False)
+    return run
+
+
+def round_stage(number: int) -> str:
+    """Name of a round's stage."""
+    return f"round-{number:03}"
+
+
+def write_manifest(run: Run, *, finished: bool) -> dict[str, Any]:
+    """Write the manifest from what is done; call it with the folder locked."""
+    records = {stage: record for stage in run.needs if (record := run.done(stage))}
+    document = manifest_document(
+        run.id, run.inputs, [str(file.absolute()) for file in run.files], records, finished
+    )
+    write_atomic(run.folder / "manifest.json", json.dumps(document, indent=1) + "\n")
+    return document
+
+
+def _settle(name: str, profile: Profile, files: tuple[Path, ...], runs: Path) -> Run:
+    tables = [read_events(file) for file in files]
+    table = join_tables(tables)
+    seen = [
+        mask_unknown(apply_view(part, profile.view), profile.mask_unknown, profile.seed)
+        for part in tables
+    ]
+    settings = StreamSettings(rounds=profile.rounds, feedback=profile.feedback, flip=profile.flip)
+    stream = make_stream(seen, settings, profile.seed)
+    inputs = {
+        "name": name,
+        "profile": profile.model_dump(mode="json"),
+        "events": {"sha256": table.sha256, "number": len(table), "unit": table.unit},
+        "schema": {"version": table.schema.version, "sha256": table.schema.sha256},
+        "code": code_sha256(),
+        "versions": versions(),
+    }
+    word = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "run"
+    folder = runs / f"{word}-{sha256_of(canonical_json(inputs))[:12]}"
+    return Run(name, profile, files, folder, stream, inputs)
