@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,6 +72,12 @@ def build() -> SimpleNamespace:
 
 
 @pytest.fixture(scope="session")
-def rjudge() -> EventTable:
+def rjudge_path() -> Path:
+    """The file with the bundled events of R-Judge."""
+    return Project().find("data", "rjudge_dev.events.jsonl")
+
+
+@pytest.fixture(scope="session")
+def rjudge(rjudge_path: Path) -> EventTable:
     """The bundled events of R-Judge."""
-    return read_events(Project().find("data", "rjudge_dev.events.jsonl"))
+    return read_events(rjudge_path)

@@ -7,9 +7,10 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,7 +134,8 @@ def run_trials(
         min(jobs, len(trials)), mp_context=context, initializer=_connect, initargs=(ticks,)
     )
     try:
-        futures = [pool.submit(_run_connected, trial) for trial in trials]
+        with _interrupts_later():  # the workers start here, and keep what is blocked
+            futures = [pool.submit(_run_connected, trial) for trial in trials]
         _follow(futures, ticks, progress)
         return [future.result() for future in futures]
     except BrokenProcessPool:
@@ -147,6 +149,16 @@ def run_trials(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         ticks.close()
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Block interrupts, which then reach this process at the end and its new children never."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow(futures: Iterable[Future[Any]], ticks: Any, progress: Progress) -> None:
@@ -164,14 +176,13 @@ def _follow(futures: Iterable[Future[Any]], ticks: Any, progress: Progress) -> N
         waiting -= done
 
 
-_ticks: Any = None
+#: What a worker process was given at its start.
+_worker: dict[str, Any] = {}
 
 
 def _connect(ticks: Any) -> None:
-    """Set up a worker: it reports progress, leaves interrupts to its parent and dies with it."""
-    global _ticks
-    _ticks = ticks
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Set up a worker: it reports progress, and dies with its parent."""
+    _worker["ticks"] = ticks
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -183,4 +194,4 @@ def _connect(ticks: Any) -> None:
 
 
 def _run_connected(trial: Trial) -> dict[str, Any]:
-    return run_trial(trial, _ticks.put)
+    return run_trial(trial, _worker["ticks"].put)
