@@ -147,7 +147,8 @@ def authority(
     paper = COMPONENTS["paper"]
     final_counts, final_test = counts or paper.counts, suffices or paper.suffices
     assert final_counts is not None and final_test is not None
-    settings = dict(thresholds) if thresholds else {"allow": Threshold(), "refuse": Threshold()}
+    settings: dict[RuleDecision, Threshold] = {"allow": Threshold(), "refuse": Threshold()}
+    settings.update(thresholds or {})
     return Authority("+".join(names), final_counts, final_test, settings)
 
 
@@ -175,11 +176,7 @@ def _beta_cdf(a: float, b: float, x: float) -> float:
     if x > (a + 1.0) / (a + b + 2.0):
         return 1.0 - _beta_cdf(b, a, 1.0 - x)
     front = math.exp(
-        math.lgamma(a + b)
-        - math.lgamma(a)
-        - math.lgamma(b)
-        + a * math.log(x)
-        + b * math.log1p(-x)
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
     return front * _fraction(a, b, x) / a
 

@@ -37,7 +37,7 @@ def _number(text: str, kind: type[int] | type[float]) -> Any:
     try:
         return kind(text.replace("_", ""))
     except ValueError:
-        # Octal, hexadecimal, sexagesimal, .inf: a number to YAML 1.1, of no use to any of our files.
+        # Octal, hexadecimal, sexagesimal, .inf: numbers to YAML 1.1, of no use to our files.
         return float("nan")
 
 
@@ -152,48 +152,15 @@ def _check_depth(data: Any, file: str, error: type[InputError]) -> None:
 
 
 def _compose(text: str, file: str, error: type[InputError]) -> tuple[Any, dict[Path, int]]:
-    lines: dict[Path, int] = {}
-    seen: set[int] = set()
-
-    def fail(message: str, node: Any, remedy: str) -> InputError:
-        return error(message, where=Where(file, node.start_mark.line + 1), remedy=remedy)
-
-    def build(node: Any, path: Path) -> Any:
-        if id(node) in seen:
-            raise fail("anchors and aliases are not allowed", node, "write the value out")
-        seen.add(id(node))
-        lines[path] = node.start_mark.line + 1
-        if len(path) > MAX_DEPTH:
-            raise fail(f"nested deeper than {MAX_DEPTH} levels", node, "flatten it")
-        if isinstance(node, yaml.ScalarNode):
-            make = _SCALARS.get(node.tag)
-            if make is None:
-                raise fail(f"the YAML tag {node.tag} is not allowed", node, "use plain values")
-            return make(node.value)
-        if isinstance(node, yaml.SequenceNode):
-            if node.tag != "tag:yaml.org,2002:seq":
-                raise fail(f"the YAML tag {node.tag} is not allowed", node, "use plain values")
-            return [build(child, (*path, at)) for at, child in enumerate(node.value)]
-        if node.tag != "tag:yaml.org,2002:map":
-            raise fail(f"the YAML tag {node.tag} is not allowed", node, "use plain values")
-        data: dict[str, Any] = {}
-        for key_node, child in node.value:
-            key = build(key_node, (*path, "?", len(data)))
-            if not isinstance(key, str):
-                raise fail(f"the key {key!r} is not a word", key_node, "quote it")
-            if key in data:
-                raise fail(f"duplicate key {key!r}", key_node, "keep one of the two")
-            data[key] = build(child, (*path, key))
-            lines[(*path, key)] = key_node.start_mark.line + 1
-        return data
-
+    """Data and lines of a YAML text."""
+    builder = _Builder(file, error)
     try:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
             raise error(
                 "the file holds only comments", where=Where(file, 1), remedy="write its content"
             )
-        return build(root, ()), lines
+        return builder.build(root, ()), builder.lines
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         raise error(
@@ -209,3 +176,51 @@ def _compose(text: str, file: str, error: type[InputError]) -> tuple[Any, dict[P
         ) from None
     except RecursionError:
         raise error("nested too deep", where=Where(file), remedy="flatten it") from None
+
+
+class _Builder:
+    """Composed YAML nodes to plain data; remembers the line of every path."""
+
+    def __init__(self, file: str, error: type[InputError]):
+        self.file = file
+        self.error = error
+        self.lines: dict[Path, int] = {}
+        self.seen: set[int] = set()
+
+    def build(self, node: Any, path: Path) -> Any:
+        if id(node) in self.seen:
+            raise self._fault("anchors and aliases are not allowed", node, "write the value out")
+        self.seen.add(id(node))
+        self.lines[path] = node.start_mark.line + 1
+        if len(path) > MAX_DEPTH:
+            raise self._fault(f"nested deeper than {MAX_DEPTH} levels", node, "flatten it")
+        if isinstance(node, yaml.ScalarNode):
+            make = _SCALARS.get(node.tag)
+            if make is None:
+                raise self._tag(node)
+            return make(node.value)
+        if isinstance(node, yaml.SequenceNode):
+            if node.tag != "tag:yaml.org,2002:seq":
+                raise self._tag(node)
+            return [self.build(child, (*path, at)) for at, child in enumerate(node.value)]
+        if node.tag != "tag:yaml.org,2002:map":
+            raise self._tag(node)
+        return self._mapping(node, path)
+
+    def _mapping(self, node: Any, path: Path) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, child in node.value:
+            key = self.build(key_node, (*path, "?", len(data)))
+            if not isinstance(key, str):
+                raise self._fault(f"the key {key!r} is not a word", key_node, "quote it")
+            if key in data:
+                raise self._fault(f"duplicate key {key!r}", key_node, "keep one of the two")
+            data[key] = self.build(child, (*path, key))
+            self.lines[(*path, key)] = key_node.start_mark.line + 1
+        return data
+
+    def _tag(self, node: Any) -> InputError:
+        return self._fault(f"the YAML tag {node.tag} is not allowed", node, "use plain values")
+
+    def _fault(self, message: str, node: Any, remedy: str) -> InputError:
+        return self.error(message, where=Where(self.file, node.start_mark.line + 1), remedy=remedy)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
 from operator import getitem
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from vepa.errors import EventError, SchemaError, Where
 from vepa.policy.document import Document, complaint, parse_document
@@ -27,6 +27,25 @@ UNKNOWN = "unknown"
 #: Codes are held as int8, code 0 is `unknown`.
 MAX_VALUES = 126
 MAX_FIELDS = 256
+
+
+def _described(values: Any) -> Any:
+    """Values that are only listed have no descriptions."""
+    if not isinstance(values, list):
+        return values
+    for value in values:
+        if not isinstance(value, str):
+            raise ValueError(
+                f"a word belongs here, not {json.dumps(value, default=repr)}; quote a word that "
+                "YAML reads as yes, no or a number"
+            )
+        if values.count(value) > 1:
+            raise ValueError(f"the value {value!r} is listed twice")
+    return dict.fromkeys(values, "")
+
+
+#: Value -> description.
+Values = Annotated[dict[str, str], BeforeValidator(_described)]
 
 
 class SchemaFile(BaseModel):
@@ -43,19 +62,7 @@ class SchemaFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     version: int = Field(ge=1)
-    fields: dict[str, dict[str, str]] = Field(min_length=1, max_length=MAX_FIELDS)
-
-    @field_validator("fields", mode="before")
-    @classmethod
-    def _lists_have_no_descriptions(cls, fields: Any) -> Any:
-        if not isinstance(fields, dict):
-            return fields
-        return {
-            name: {value: "" for value in values}
-            if isinstance(values, list) and all(isinstance(value, str) for value in values)
-            else values
-            for name, values in fields.items()
-        }
+    fields: dict[str, Values] = Field(min_length=1, max_length=MAX_FIELDS)
 
 
 def bits(mask: int) -> list[int]:
@@ -230,7 +237,7 @@ class Schema:
             return cls(shape.version, shape.fields)
         except SchemaError as error:
             field = (error.where.field or "").split(".")
-            raise error.at(file=document.file, line=document.line(("fields", *field)))
+            raise error.at(file=document.file, line=document.line(("fields", *field))) from None
 
     @classmethod
     def parse(cls, text: str, file: str = "<schema>") -> Schema:
