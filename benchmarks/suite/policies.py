@@ -13,11 +13,14 @@ from __future__ import annotations
 import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vepa.corpus import EventTable, read_events
+from vepa.evolution import Archive, EvolutionSettings, update
 from vepa.policy import (
     CompiledPolicy,
     ExampleIndex,
@@ -25,10 +28,10 @@ from vepa.policy import (
     Rule,
     RuleIndex,
     Schema,
+    authority,
     verify,
     witness,
 )
-from vepa.policy.matching import ABSTAIN
 from vepa.policy.schema import bits
 
 DATA = Path(__file__).parents[2] / "data"
@@ -36,20 +39,24 @@ STREAM = "assebench_security.events.jsonl"
 BUNDLED = (STREAM, "rjudge_dev.events.jsonl", "atbench_dev.events.jsonl")
 ROUNDS = 10
 FEEDBACK = 0.5
+#: Candidates for one generated rule before giving up.
+TRIES = 20_000
+
+
+def read_bundled(name: str) -> EventTable:
+    """One of the event files that ship with the project."""
+    return read_events(DATA / name)
 
 
 def bundled_events() -> EventTable:
     """All typed events that ship with the project: what the timed policies decide."""
-    return EventTable.concat([read_events(DATA / name) for name in BUNDLED])
+    return EventTable.concat([read_bundled(name) for name in BUNDLED])
 
 
-def evolve(stream: EventTable, rounds: int = ROUNDS, seed: int = 0) -> tuple[Policy, list[float]]:
+def evolve(
+    stream: EventTable, rounds: int = ROUNDS, feedback: float = FEEDBACK, seed: int = 0
+) -> tuple[Policy, list[float]]:
     """Evolve a policy over a stream, as `vepa bench run` does; also the seconds of each update."""
-    from time import perf_counter
-
-    from vepa.evolution import Archive, EvolutionSettings, update
-    from vepa.policy import authority
-
     order = np.random.default_rng(seed).permutation(len(stream))
     rng = np.random.default_rng(seed + 1)
     policy = Policy(stream.schema, (), stream.unit)
@@ -58,7 +65,7 @@ def evolve(stream: EventTable, rounds: int = ROUNDS, seed: int = 0) -> tuple[Pol
     for number, rows in enumerate(np.array_split(order, rounds), 1):
         batch = stream.take(rows)
         verdicts = CompiledPolicy(policy).decide_columns(batch.columns)
-        told = np.sort(rng.choice(len(batch), round(FEEDBACK * len(batch)), replace=False))
+        told = np.sort(rng.choice(len(batch), round(feedback * len(batch)), replace=False))
         archive.add(batch.take(told), verdicts[told], number)
         start = perf_counter()
         result = update(
@@ -106,6 +113,15 @@ class Shape:
         """The shape as JSON data."""
         return asdict(self)
 
+    def distance(self, other: Shape) -> float:
+        """How unlike two shapes are: summed differences of what does not grow with the rules."""
+        return (
+            abs(self.predicates - other.predicates) / max(1.0, other.predicates)
+            + abs(self.admitted - other.admitted)
+            + abs(self.overlap - other.overlap)
+            + abs(self.coverage - other.coverage)
+        )
+
 
 def shape(policy: Policy, events: EventTable) -> Shape:
     """Measure a policy; every rule counts, active or not."""
@@ -139,13 +155,21 @@ def shape(policy: Policy, events: EventTable) -> Shape:
 
 
 def generate(like: Policy, events: EventTable, rules: int, seed: int = 0) -> Policy:
-    """A verified policy of `rules` active rules, shaped like `like`.
+    """A verified policy of `rules` active rules: of several tries, the one most like `like`.
 
     Raises
     ------
+    RuntimeError
+        When there are not that many rules of the shape.
     VerificationError
         Never, unless the construction is wrong: the result went through the verifier.
     """
+    wanted = shape(like, events)
+    tries = [_generate(like, events, rules, seed, wide) for wide in (0.0, 0.3, 0.6, 0.9)]
+    return min(tries, key=lambda policy: shape(policy, events).distance(wanted))
+
+
+def _generate(like: Policy, events: EventTable, rules: int, seed: int, wide: float) -> Policy:
     rng = random.Random(seed)
     hulls = _widened(like, rng)
     rows: list[list[int]] = events.codes.tolist()
@@ -161,17 +185,14 @@ def generate(like: Policy, events: EventTable, rules: int, seed: int = 0) -> Pol
     failed = 0
     while len(made) < rules:
         at = usable[len(made) % len(usable)]
-        extra = failed // 200  # short rules do not fit in here any more: one more predicate
-        masks = _narrowed(
-            like.schema,
-            hulls[at].masks,
-            rows[rng.choice(covered[at])],
-            rng.choice(counts) + extra,
-            sizes,
-            rng,
-        )
+        row = rows[rng.choice(covered[at])]
+        # Where short rules do not fit in any more, one more predicate.
+        predicates = rng.choice(counts) + failed // 200
+        masks = _narrowed(like.schema, hulls[at].masks, row, predicates, sizes, wide, rng)
         if masks in made or index.covered(masks) & ~told:
             failed += 1
+            if failed > TRIES:
+                raise RuntimeError(f"only {len(made)} of {rules} rules of this shape were found")
             continue
         failed = 0
         made[masks] = Rule.from_masks(like.schema, f"g{len(made)}", hulls[at].decision, masks)
@@ -180,31 +201,23 @@ def generate(like: Policy, events: EventTable, rules: int, seed: int = 0) -> Pol
     return verify(Policy(like.schema, tuple(order), like.unit)).unwrap()
 
 
-def resampled(events: EventTable, size: int, seed: int = 0) -> EventTable:
-    """`size` events drawn with replacement; ids stay distinct."""
-    rows = np.random.default_rng(seed).integers(0, len(events), size)
-    drawn = events.take(rows)
-    return EventTable(
-        drawn.schema,
-        tuple(f"e{at}" for at in range(size)),
-        drawn.codes,
-        np.full(size, ABSTAIN, dtype=np.int8),
-        drawn.unit,
-    )
+def draw(events: EventTable, size: int, seed: int = 0) -> npt.NDArray[np.intp]:
+    """Rows of `size` events drawn with replacement: the real population, at any length."""
+    return np.random.default_rng(seed).integers(0, len(events), size, dtype=np.intp)
 
 
 def _predicates(rule: Rule, schema: Schema) -> int:
     return sum(mask != whole for mask, whole in zip(rule.masks, schema.full, strict=True))
 
 
-def _set_sizes(like: Policy) -> list[tuple[int, int]]:
-    """(field, number of admitted values) of every predicate: drawing one draws both."""
-    return [
-        (at, mask.bit_count())
-        for rule in like.rules
-        for at, (mask, whole) in enumerate(zip(rule.masks, like.schema.full, strict=True))
-        if mask != whole
-    ]
+def _set_sizes(like: Policy) -> dict[int, list[int]]:
+    """Field -> number of admitted values of each predicate on it."""
+    sizes: dict[int, list[int]] = {}
+    for rule in like.rules:
+        for at, (mask, whole) in enumerate(zip(rule.masks, like.schema.full, strict=True)):
+            if mask != whole:
+                sizes.setdefault(at, []).append(mask.bit_count())
+    return sizes
 
 
 def _widened(like: Policy, rng: random.Random) -> list[Rule]:
@@ -234,17 +247,22 @@ def _narrowed(
     hull: tuple[int, ...],
     row: list[int],
     predicates: int,
-    sizes: list[tuple[int, int]],
+    sizes: dict[int, list[int]],
+    wide: float,
     rng: random.Random,
 ) -> tuple[int, ...]:
-    """A rule inside `hull` that still matches `row`."""
+    """A rule inside `hull` that still matches `row`; `wide` is the share of sets left wide."""
     masks = list(hull)
     used = {at for at, whole in enumerate(schema.full) if masks[at] != whole}
-    while len(used) < min(predicates, len({at for at, _ in sizes} | used)):
-        at, _ = rng.choice(sizes)
+    free = [at for at, found in sizes.items() if at not in used for _ in found]
+    while len(used) < min(predicates, len(schema)):
+        # As often as the evolved rules use the field; the others only when those are used up.
+        at = rng.choice(free or [at for at in range(len(schema)) if at not in used])
         used.add(at)
-    for at in used:
-        size = rng.choice([count for field, count in sizes if field == at])
+        free = [other for other in free if other != at]
+    for at in sorted(used):
+        known = sizes.get(at) or [len(schema.fields[at].values) // 2]
+        size = max(known) if rng.random() < wide else rng.choice(known)
         others = [code for code in bits(masks[at]) if code != row[at]]
         rng.shuffle(others)
         masks[at] = 1 << row[at] | sum(1 << code for code in others[: size - 1])
