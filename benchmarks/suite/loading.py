@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 from benchmarks.suite.section import Goal, Section, Settings
@@ -21,7 +22,7 @@ def run(policy: Policy, settings: Settings) -> Section:
         read = load_policy(text)
         assert read.policy_hash == policy.policy_hash, name
         assert read.document_hash == policy.document_hash, name
-        seconds, median = best(lambda text=text: load_policy(text), settings.repeats)
+        seconds, median = best(partial(load_policy, text), settings.repeats)
         what = f"{size:,} rules in {name} ({len(text) / 1e6:.1f} MB) to a verified policy"
         section.rows.append(_row(what, seconds, median))
     seconds, median = best(lambda: CompiledPolicy(policy), settings.repeats)
@@ -32,7 +33,7 @@ def run(policy: Policy, settings: Settings) -> Section:
         ("import vepa.policy", ["-c", "import vepa.policy"]),
         ("python -m vepa --help", ["-m", "vepa", "--help"]),
     ):
-        seconds, median = best(lambda command=command: _start(command), max(3, settings.repeats))
+        seconds, median = best(partial(_start, command), max(3, settings.repeats))
         section.rows.append(_row(what, seconds, median))
     section.goals.append(Goal("`vepa --help`", "< 0.5 s", f"{seconds:.2f} s", seconds < 0.5))
     section.notes = [

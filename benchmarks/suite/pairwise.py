@@ -40,7 +40,7 @@ def z3_checks(policy: Policy, limit: float) -> Found:
     def clash(one: Rule, other: Rule) -> bool:
         solver.push()
         solver.add(conditions[one.id], conditions[other.id])
-        met = solver.check() == z3.sat
+        met = bool(solver.check() == z3.sat)
         solver.pop()
         return met
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.suite.peers import CedarPeer, PlainLoop, check_equal
@@ -64,7 +64,7 @@ def _policy(
     raw = [cedar.request(event, ready=False) for event in few_fields]
     fresh = [CompiledPolicy(policy).decide for _ in range(settings.repeats)]
     first = [(decide, event) for decide in fresh for event in distinct]
-    engines = [
+    engines: list[tuple[str, Callable[[Any], Any], Sequence[Any], int]] = [
         ("VEPA", compiled.decide, stream, 5),
         ("VEPA, raw dict in", compiled.decide_fields, fields, 2),
         ("VEPA, first sight", lambda pair: pair[0](pair[1]), first, 1),

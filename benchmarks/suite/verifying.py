@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import partial
 from typing import Any
 
 from benchmarks.suite import pairwise
@@ -29,7 +30,7 @@ def run(policy: Policy, settings: Settings) -> Section:
     for what, subject, count in (("no conflict", policy, 0), ("planted", broken, len(clashes))):
         listed = _conflict_count(verify(subject))
         assert listed == count if complete else listed >= count, what
-        seconds, median = best(lambda subject=subject: verify(subject), settings.repeats)
+        seconds, median = best(partial(verify, subject), settings.repeats)
         pairs = _pairs(subject)
         section.rows.append(_row(f"VEPA, {what}", subject, pairs, seconds, median, listed))
     section.rows.append(_row("plain Python, planted", broken, done, spent, None, len(clashes)))
