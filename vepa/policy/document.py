@@ -7,6 +7,7 @@ anchors, aliases and merge keys are refused, because a policy must read the same
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,11 @@ __all__ = ["Document", "Path", "complaint", "parse_document"]
 
 Path = tuple[str | int, ...]
 MAX_DEPTH = 32
+#: Commas, colons, brackets and line ends of a YAML text: a bound on its values, each of which
+#: takes half a kilobyte while it is read.
+MAX_YAML_SIGNS = 2_000_000
+#: A text that is meant as JSON rather than as YAML in braces.
+_LIKE_JSON = re.compile(r'\s*[{\[]\s*["{\[\]}]')
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SCALARS: dict[str, Callable[[str], Any]] = {
@@ -86,18 +92,44 @@ def parse_document(
     if not text.strip():
         raise error("the file is empty", where=Where(file, 1), remedy="write its content")
     if text.lstrip()[0] in "{[":
-        try:
-            data = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
-        except json.JSONDecodeError:
-            pass  # a YAML file may begin with a brace as well; YAML also says which line is wrong
-        except (ValueError, RecursionError):
-            _compose(text, file, error)  # raises the same complaint with its line
-            raise error("malformed JSON", where=Where(file, 1), remedy="see RFC 8259") from None
-        else:
-            _check_depth(data, file, error)
-            return Document(data, file, text)
+        document = _json(text, file, error)
+        if document is not None:
+            return document
     data, lines = _compose(text, file, error)
     return Document(data, file, None, lines)
+
+
+def _json(text: str, file: str, error: type[InputError]) -> Document | None:
+    """A JSON document; None when the text is YAML that begins with a brace."""
+    try:
+        data = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        if "\\u" in text:
+            json.dumps(data, ensure_ascii=False).encode()
+    except json.JSONDecodeError as fault:
+        try:
+            _compose(text, file, error)
+        except InputError:
+            if _LIKE_JSON.match(text) is None:
+                raise
+            raise error(
+                f"malformed JSON: {fault.msg} (column {fault.colno})",
+                where=Where(file, fault.lineno),
+                remedy="check quotes, commas and brackets there and on the line before",
+            ) from None
+        return None
+    except UnicodeEncodeError:
+        raise error(
+            "an escape that stands for no character (half of a surrogate pair)",
+            where=Where(file),
+            remedy="write the character itself, in UTF-8",
+        ) from None
+    except (ValueError, RecursionError) as fault:
+        _compose(text, file, error)  # raises the same complaint with its line, if it can
+        raise error(
+            f"malformed JSON: {fault}", where=Where(file, 1), remedy="write it as JSON has it"
+        ) from None
+    _check_depth(data, file, error)
+    return Document(data, file, text)
 
 
 def complaint(error: ValidationError) -> tuple[Path, str]:
@@ -153,6 +185,12 @@ def _check_depth(data: Any, file: str, error: type[InputError]) -> None:
 
 def _compose(text: str, file: str, error: type[InputError]) -> tuple[Any, dict[Path, int]]:
     """Data and lines of a YAML text."""
+    if sum(map(text.count, ",:[{\n")) > MAX_YAML_SIGNS:
+        raise error(
+            "too many values for one YAML file",
+            where=Where(file),
+            remedy="write it as JSON, or split it",
+        )
     builder = _Builder(file, error)
     try:
         root = yaml.compose(text, Loader=_Loader)

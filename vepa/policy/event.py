@@ -51,9 +51,7 @@ class Event:
     unit: Unit = "trajectory"
 
     @classmethod
-    def build(
-        cls, schema: Schema, fields: Mapping[str, str], unit: str = "trajectory"
-    ) -> Event:
+    def build(cls, schema: Schema, fields: Mapping[str, str], unit: str = "trajectory") -> Event:
         """Validate a mapping of field to value.
 
         Raises

@@ -163,5 +163,3 @@ def _rows(document: dict[str, Any]) -> dict[str, Any]:
 def _sha256(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-

@@ -14,9 +14,13 @@ from vepa.policy.feedback import Code, Feedback
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Evidence, Predicate, Provenance, Rule, Status, masks_of
 from vepa.policy.schema import Schema, bundled_schema, nearest
-from vepa.policy.verifier import Verification, verify
+from vepa.policy.verifier import MAX_RULES, Verification, verify
 
 __all__ = ["PolicyFile", "RuleFile", "load_policy", "read_policy", "rules_from_data"]
+
+
+#: Entries of a list inside a rule: more are refused before one is looked at.
+MAX_LISTED = 1_000
 
 
 class _Strict(BaseModel):
@@ -26,8 +30,8 @@ class _Strict(BaseModel):
 class PredicateFile(_Strict):
     """`{in: [...]}` or `{not_in: [...]}`."""
 
-    in_: list[str] | None = Field(default=None, alias="in")
-    not_in: list[str] | None = None
+    in_: list[str] | None = Field(default=None, alias="in", max_length=MAX_LISTED)
+    not_in: list[str] | None = Field(default=None, max_length=MAX_LISTED)
 
     @model_validator(mode="after")
     def _exactly_one(self) -> PredicateFile:
@@ -47,7 +51,7 @@ class ProvenanceFile(_Strict):
 
     round: int | None = None
     operation: str | None = None
-    parents: list[str] = []
+    parents: list[str] = Field(default=[], max_length=MAX_LISTED)
 
 
 class EvidenceFile(_Strict):
@@ -62,7 +66,7 @@ class RuleFile(_Strict):
 
     id: str
     decision: Literal["allow", "refuse"]
-    when: dict[str, PredicateFile]
+    when: dict[str, PredicateFile] = Field(max_length=MAX_LISTED)
     rationale: str = ""
     provenance: ProvenanceFile | None = None
     evidence: EvidenceFile | None = None
@@ -82,7 +86,7 @@ class PolicyFile(_Strict):
     policy: Literal[1]
     schema_: SchemaReference | None = Field(default=None, alias="schema")
     unit: Unit = "trajectory"
-    rules: list[RuleFile]
+    rules: list[RuleFile] = Field(max_length=MAX_RULES)
 
 
 def read_policy(text: str, file: str = "<policy>", schema: Schema | None = None) -> Verification:
@@ -209,9 +213,7 @@ def _rule(rule: RuleFile, schema: Schema, carries_evidence: bool) -> Rule:
         when,
         masks_of(schema, when),
         rule.rationale,
-        Provenance(
-            rule.provenance.round, rule.provenance.operation, tuple(rule.provenance.parents)
-        )
+        Provenance(rule.provenance.round, rule.provenance.operation, tuple(rule.provenance.parents))
         if rule.provenance
         else None,
         Evidence(rule.evidence.support, rule.evidence.contradictions) if rule.evidence else None,
