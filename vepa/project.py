@@ -122,7 +122,7 @@ class Project:
         SettingError
             When it cannot be made.
         """
-        path = self._artifacts()
+        path = self.artifacts_path
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -133,7 +133,9 @@ class Project:
             ) from None
         return path
 
-    def _artifacts(self) -> Path:
+    @property
+    def artifacts_path(self) -> Path:
+        """Where the folder for artifacts lies or will lie; nothing is made."""
         override = os.environ.get(ARTIFACTS_VARIABLE)
         if override:
             return Path(override).absolute()
@@ -143,7 +145,7 @@ class Project:
         if kind not in KINDS:
             raise InputError(f"no kind of content {kind!r}", remedy="one of " + ", ".join(KINDS))
         if kind == "artifacts":  # products of one project, never looked up elsewhere
-            yield self._artifacts()
+            yield self.artifacts_path
         else:
             yield from (place / kind for place in self.candidates)
 

@@ -122,6 +122,7 @@ def manifest_document(
     inputs: Mapping[str, Any],
     events: Sequence[str],
     records: Mapping[str, StageRecord],
+    cost: Mapping[str, float],
     finished: bool,
 ) -> dict[str, Any]:
     """The manifest: inputs, products with their hashes, cost; places and times beside the content.
@@ -136,6 +137,8 @@ def manifest_document(
         Where the events files lie on this machine.
     records
         The stages that are done.
+    cost
+        Money and model calls.
     finished
         Whether that is all of them.
     """
@@ -146,7 +149,7 @@ def manifest_document(
         "id": id,
         "inputs": dict(inputs),
         "products": dict(sorted(products.items())),
-        "cost": {"usd": 0.0, "model_calls": 0},
+        "cost": dict(cost),
     }
     return {
         **content,

@@ -34,6 +34,10 @@ from vepa.project import Project
 __all__ = ["Run", "begin", "open_run", "plan", "round_stage", "write_manifest"]
 
 
+#: Proposers that call no language model.
+_WITHOUT_MODEL = frozenset({"induction"})
+
+
 @dataclass(frozen=True)
 class Run:
     """A main job with its inputs settled.
@@ -42,6 +46,8 @@ class Run:
     ----------
     name, profile
         The profile and what it is called.
+    origin
+        The profile as it was asked for: a name, or a path.
     files
         Events files.
     folder
@@ -54,6 +60,7 @@ class Run:
 
     name: str
     profile: Profile
+    origin: str
     files: tuple[Path, ...]
     folder: Path
     stream: Stream
@@ -86,6 +93,20 @@ class Run:
             "summary": (*rounds, *baselines),
             "report": ("summary",),
         }
+
+    @property
+    def model_calls(self) -> int:
+        """Calls of language models, at most: one a patch, none for a proposer without a model."""
+        if self.profile.evolution.proposer in _WITHOUT_MODEL:
+            return 0
+        return self.profile.rounds * self.profile.evolution.patches
+
+    @property
+    def cost_usd(self) -> float:
+        """What the model calls cost."""
+        if self.model_calls:
+            raise RunError(f"the cost of {self.profile.evolution.proposer!r} is not known")
+        return 0.0
 
     def done(self, stage: str) -> StageRecord | None:
         """The record of a stage whose products stand."""
@@ -139,7 +160,7 @@ def plan(project: Project, name: str, *, artifacts: Path | None = None) -> Run:
     file = find_profile(project, name)
     profile = load_profile(file)
     files = tuple(find_events(project, event_file) for event_file in profile.events)
-    return _settle(file.stem, profile, files, (artifacts or project.artifacts) / "runs")
+    return _settle(file.stem, profile, name, files, (artifacts or project.artifacts_path) / "runs")
 
 
 def open_run(folder: str | Path) -> Run:
@@ -160,7 +181,7 @@ def open_run(folder: str | Path) -> Run:
         raise RunError(
             f"{place} holds no run\n  remedy: `vepa run` begins one (`--fresh` begins it anew)"
         ) from None
-    run = _settle(name, profile, files, place.parent)
+    run = _settle(name, profile, name, files, place.parent)
     if run.id != place.name:
         raise RunError(
             f"events, code or packages have changed since {place.name} began\n"
@@ -200,13 +221,18 @@ def write_manifest(run: Run, *, finished: bool) -> dict[str, Any]:
     """Write the manifest from what is done; call it with the folder locked."""
     records = {stage: record for stage in run.needs if (record := run.done(stage))}
     document = manifest_document(
-        run.id, run.inputs, [str(file.absolute()) for file in run.files], records, finished
+        run.id,
+        run.inputs,
+        [str(file.absolute()) for file in run.files],
+        records,
+        {"usd": run.cost_usd, "model_calls": run.model_calls},
+        finished,
     )
     write_atomic(run.folder / "manifest.json", json.dumps(document, indent=1) + "\n")
     return document
 
 
-def _settle(name: str, profile: Profile, files: tuple[Path, ...], runs: Path) -> Run:
+def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], runs: Path) -> Run:
     tables = [read_events(file) for file in files]
     table = join_tables(tables)
     seen = [
@@ -225,4 +251,4 @@ def _settle(name: str, profile: Profile, files: tuple[Path, ...], runs: Path) ->
     }
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "run"
     folder = runs / f"{word}-{sha256_of(canonical_json(inputs))[:12]}"
-    return Run(name, profile, files, folder, stream, inputs)
+    return Run(name, profile, origin, files, folder, stream, inputs)

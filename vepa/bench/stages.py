@@ -36,6 +36,7 @@ __all__ = [
     "markdown",
     "play_baseline",
     "play_round",
+    "read_summary",
     "rule_table",
     "summarise",
     "table_row",
@@ -127,7 +128,7 @@ def summarise(folder: str | Path) -> dict[str, Any]:
         return {"summary.json": json.dumps(document, indent=1) + "\n"}, told
 
     _stage(folder, "summary", make)
-    return _summary(Path(folder))
+    return read_summary(Path(folder))
 
 
 def write_report(folder: str | Path) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def write_report(folder: str | Path) -> dict[str, Any]:
     def make(run: Run) -> Made:
         from vepa.bench.report import report
 
-        page = report(run, _others(run), _summary(run.folder))
+        page = report(run, _others(run), read_summary(run.folder))
         return {"report.html": page}, {"bytes": len(page.encode())}
 
     figures = _stage(folder, "report", make)
@@ -235,6 +236,7 @@ def _others(run: Run) -> dict[str, Answers]:
     return found
 
 
-def _summary(folder: Path) -> dict[str, Any]:
+def read_summary(folder: Path) -> dict[str, Any]:
+    """The figures of a run whose summary is done."""
     data: dict[str, Any] = json.loads(read_text(folder / "summary.json"))
     return data

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from vepa.errors import RunError
+from vepa.errors import RunError, SettingError, Where
 from vepa.files import canonical_json, sha256_of, write_atomic
 
 __all__ = ["RunStore", "StageRecord"]
@@ -84,10 +84,20 @@ class RunStore:
 
         The system lets go of the lock when a process dies, however it dies.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / ".lock", "wb") as handle:
+        with self._lock_file() as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
+
+    def _lock_file(self) -> BinaryIO:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return open(self.folder / ".lock", "wb")
+        except OSError as error:
+            raise SettingError(
+                f"the run's folder cannot be written to: {error.strerror}",
+                where=Where(str(self.folder)),
+                remedy="set VEPA_ARTIFACTS to a folder that you may write to",
+            ) from None
 
     def record(self, stage: str) -> StageRecord | None:
         """The record of a stage as it stands there, unverified; None without a readable one."""

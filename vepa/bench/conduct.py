@@ -1,0 +1,153 @@
+"""From a planned run to its products: the flow is found, a Prefect server is at hand, it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from vepa.bench.prefect_server import TemporaryServer, quiet_environment
+from vepa.bench.runs import Run
+from vepa.errors import MissingExtraError, RunError
+from vepa.project import Project
+
+__all__ = ["Estimate", "conduct", "estimate"]
+
+#: Seconds to import Prefect, and to start a server on a new database.
+_IMPORT, _SERVER = 3.0, 10.0
+#: Seconds a round and 1,000 events: of the update for each patch, and of the baselines.
+_PATCH = 0.005
+_BASELINES = {"forest": 0.2, "ripper": 0.1, "hoeffding": 0.05, "lookup": 0.005}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will take, before it begins.
+
+    Attributes
+    ----------
+    rounds, events, labels
+        Of the stream; labels that feedback will reveal.
+    updates, patches
+        Updates of the policy, and patches tried in all of them, at most.
+    baselines
+        Families of learners beside the policy.
+    model_calls, cost_usd
+        Calls of language models at most, and what they cost.
+    seconds
+        A rough guess for what is not done yet.
+    """
+
+    rounds: int
+    events: int
+    labels: int
+    updates: int
+    patches: int
+    baselines: tuple[str, ...]
+    model_calls: int
+    cost_usd: float
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as JSON data."""
+        return {**asdict(self), "baselines": list(self.baselines)}
+
+
+def estimate(run: Run) -> Estimate:
+    """What is known of a run before it begins; reads the stream, writes nothing."""
+    stream, profile = run.stream, run.profile
+    thousands = len(stream.table) / 1000
+    left = run.missing
+    seconds = 0.0
+    for stage in left:
+        kind, _, name = stage.partition("-")
+        if kind == "round":
+            seconds += 0.05 + profile.evolution.patches * thousands * _PATCH
+        elif kind == "baseline":
+            seconds += profile.rounds * thousands * _BASELINES.get(name, 0.1)
+        else:
+            seconds += 0.5
+    if left:
+        seconds += _IMPORT + (0.0 if "PREFECT_API_URL" in os.environ else _SERVER)
+    return Estimate(
+        rounds=len(stream.rounds),
+        events=len(stream.table),
+        labels=sum(len(part.feedback) for part in stream.rounds),
+        updates=len(stream.rounds),
+        patches=len(stream.rounds) * profile.evolution.patches,
+        baselines=tuple(profile.baselines),
+        model_calls=run.model_calls,
+        cost_usd=run.cost_usd,
+        seconds=round(seconds, 1),
+    )
+
+
+def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
+    """Run the flow over a run's folder; what is done there already is not made again.
+
+    Parameters
+    ----------
+    run
+        From `plan`, begun.
+    project
+        Where the flow is looked up.
+    verbose
+        Let Prefect log to the terminal.
+
+    Raises
+    ------
+    RunError
+        When no server can be started. What the flow raises is raised here.
+    """
+    with _server(run.folder.parents[1] / "prefect", verbose=verbose):
+        flow = load_flow(project.find("flows", "evolve.py"))
+        flow(
+            profile=run.origin,
+            project=str(project.directory) if project.directory else None,
+            artifacts=str(run.folder.parents[1]),
+        )
+
+
+@contextmanager
+def _server(home: Path, *, verbose: bool) -> Iterator[None]:
+    """The environment in which Prefect is imported: quiet, and with a server to talk to."""
+    os.environ.update(quiet_environment(home, verbose=verbose))
+    if "PREFECT_API_URL" in os.environ:
+        yield
+        return
+    with TemporaryServer(home, {}) as server:
+        os.environ["PREFECT_API_URL"] = server.api_url
+        try:
+            yield
+        finally:
+            del os.environ["PREFECT_API_URL"]
+
+
+def load_flow(file: Path) -> Callable[..., Any]:
+    """The flow `evolve` of a file.
+
+    Raises
+    ------
+    MissingExtraError
+        When Prefect is not installed.
+    RunError
+        When the file holds no such flow.
+    """
+    spec = spec_from_file_location("vepa_flow_evolve", file)
+    if spec is None or spec.loader is None:
+        raise RunError(f"{file} is no Python file")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != "prefect":
+            raise
+        raise MissingExtraError("prefect", "pipeline") from None
+    flow: Callable[..., Any] | None = getattr(module, "evolve", None)
+    if flow is None:
+        raise RunError(f"{file} defines no flow `evolve`")
+    return flow
