@@ -11,7 +11,7 @@ from vepa.corpus.events import EventTable
 from vepa.policy.authority import Authority
 from vepa.policy.bitsets import ExampleIndex, pack
 from vepa.policy.event import Unit
-from vepa.policy.matching import ALLOW, REFUSE
+from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Evidence, Rule
 from vepa.policy.schema import Schema
@@ -30,10 +30,13 @@ class Archive:
         Round of each example, from 1, shape (examples,).
     failed
         True where the active policy was wrong or abstained when it decided, shape (examples,).
+    context
+        Events that were seen and got no feedback; a proposer may look at them, nothing counts them.
     """
 
     def __init__(self, schema: Schema, unit: Unit = "trajectory"):
         self.table = EventTable.empty(schema, unit)
+        self.context = EventTable.empty(schema, unit)
         self.rounds = np.zeros(0, dtype=np.int32)
         self.failed = np.zeros(0, dtype=np.bool_)
         self._index: ExampleIndex | None = None
@@ -41,7 +44,13 @@ class Archive:
     def __len__(self) -> int:
         return len(self.table)
 
-    def add(self, examples: EventTable, verdicts: npt.NDArray[np.int8], round: int) -> None:
+    def add(
+        self,
+        examples: EventTable,
+        verdicts: npt.NDArray[np.int8],
+        round: int,
+        context: EventTable | None = None,
+    ) -> None:
         """Take in the feedback of a round.
 
         Parameters
@@ -52,7 +61,12 @@ class Archive:
             What the active policy had decided, before the feedback, shape (examples,).
         round
             Number of the round, from 1.
+        context
+            The events of the round that got no feedback; labels they may carry are dropped.
         """
+        if context is not None:
+            hidden = context.with_labels(np.full(len(context), ABSTAIN, dtype=np.int8))
+            self.context = EventTable.concat([self.context, hidden])
         self.table = EventTable.concat([self.table, examples])
         self.rounds = np.concatenate(
             [self.rounds, np.full(len(examples), round, dtype=np.int32)]

@@ -5,17 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
 
 from vepa.evolution.proposers.base import Proposal, Request
+from vepa.evolution.archive import Archive
+from vepa.evolution.proposers.committee import guess
 from vepa.evolution.proposers.search import (
     PREDICATE_COST,
     Aim,
     Masks,
+    Weights,
     beam,
     constrained,
     overlaps,
     repaired,
 )
+from vepa.policy.bitsets import ExampleIndex, pack
 from vepa.policy.patches import Edit, Operation, Patch
 from vepa.policy.rule import Evidence, Provenance, Rule, RuleDecision
 
@@ -25,6 +34,9 @@ __all__ = ["Induction"]
 COSTS = (4.0, 10.0, 25.0)
 RULE_COST = 1.0
 LEAST_GAIN = 2.0
+#: Weight of a seen event without feedback, and the steps that its guessed label is rounded to.
+GUESS_WEIGHT = 0.5
+GUESS_STEPS = 4
 PATCHES_A_CALL = 4
 DECISIONS: tuple[RuleDecision, RuleDecision] = ("allow", "refuse")
 
@@ -55,8 +67,9 @@ class _Workbench:
     def __init__(self, request: Request, cost: float):
         self.request = request
         self.cost = cost
-        self.index = request.archive.index
         self.schema = request.parent.schema
+        view = _view(request.archive)
+        self.index, self.weights = view.index, view.weights
         self.labelled = {"allow": request.archive.allow, "refuse": request.archive.refuse}
         self.rules = request.parent.rules
         self.cover = {rule.id: self.index.covered(rule.masks) for rule in self.rules}
@@ -76,7 +89,8 @@ class _Workbench:
 
     def _evidence(self, covered: int, decision: RuleDecision) -> Evidence:
         support = (covered & self.labelled[decision]).bit_count()
-        return Evidence(support, covered.bit_count() - support)
+        against = (covered & self.labelled[_opposite(decision)]).bit_count()
+        return Evidence(support, against)
 
     def _gated(self, covered: int, decision: RuleDecision) -> bool:
         return self.request.authority.active(decision, self._evidence(covered, decision))
@@ -87,13 +101,15 @@ class _Workbench:
         for rule in self.rules:
             if rule.id not in without:
                 rest |= self.cover[rule.id]
-        other = _opposite(decision)
-        return Aim(self.labelled[decision] & ~rest, self.labelled[other] & ~rest, self.cost)
+        return self._whole(decision).within(~rest)
+
+    def _whole(self, decision: RuleDecision) -> Aim:
+        """All examples, whoever decides them now."""
+        return Aim(self.weights[decision], self.weights[_opposite(decision)], self.cost)
 
     def _worth(self, masks: Masks, decision: RuleDecision) -> float:
         covered = self.index.covered(masks)
-        aim = Aim(self.labelled[decision], self.labelled[_opposite(decision)], self.cost)
-        return aim.utility(covered, len(constrained(self.index, masks))) - RULE_COST
+        return self._whole(decision).utility(covered, len(constrained(self.index, masks))) - RULE_COST
 
     def _rivals(self, decision: RuleDecision, without: Sequence[str] = ()) -> list[Masks]:
         return [
@@ -121,9 +137,8 @@ class _Workbench:
     ) -> Masks:
         """Drop predicates and admit values while utility holds and no conflict arises."""
         rivals = self._rivals(decision, without)
-        aim = self._aim(decision, without)
         # Examples of other rules count too: a wider rule must be right there as well.
-        whole = Aim(self.labelled[decision], self.labelled[_opposite(decision)], self.cost)
+        whole = self._whole(decision)
 
         def value(candidate: Masks) -> float:
             covered = self.index.covered(candidate)
@@ -167,7 +182,7 @@ class _Workbench:
     def _adds(self) -> Iterator[tuple[float, Patch]]:
         for decision in DECISIONS:
             aim = self._aim(decision)
-            if aim.wanted.bit_count() < LEAST_GAIN:
+            if aim.wanted.of(self.index.all) < LEAST_GAIN:
                 continue
             best: tuple[float, Masks] | None = None
             for found in beam(self.index, aim):
@@ -206,7 +221,7 @@ class _Workbench:
     def _splits(self) -> Iterator[tuple[float, Patch]]:
         for rule in self.rules:
             without = (rule.id,)
-            wrong = self.cover[rule.id] & ~self.labelled[rule.decision]
+            wrong = self.cover[rule.id] & self.labelled[_opposite(rule.decision)]
             if not wrong:
                 continue
             now = self._value(rule.masks, rule.decision, without)
@@ -216,7 +231,7 @@ class _Workbench:
                 if first is None:
                     continue
                 covered = self.index.covered(first)
-                rest = Aim(aim.wanted & ~covered, aim.unwanted & ~covered, self.cost)
+                rest = aim.within(~covered)
                 for second in beam(self.index, rest, rule.masks, depth=2)[:3]:
                     other = repaired(
                         self.index, second.masks, self._rivals(rule.decision, without), rest
@@ -286,6 +301,42 @@ class _Workbench:
     def _rationale(self, operation: str, masks: Masks, decision: RuleDecision) -> str:
         found = self._evidence(self.index.covered(masks), decision)
         return f"{operation} in round {self.request.round}: {found.support} for, {found.contradictions} against"
+
+
+@dataclass(frozen=True)
+class _View:
+    """Labelled examples and seen context under one index, weighted for each decision."""
+
+    index: ExampleIndex
+    weights: dict[RuleDecision, Weights]
+
+
+@lru_cache(maxsize=4)
+def _view_of(archive: Archive, _size: int) -> _View:
+    table, context = archive.table, archive.context
+    index = ExampleIndex(table.schema, np.concatenate([table.codes, context.codes]))
+    doubt = guess(table.codes, table.labels, context.codes)
+    steps = np.rint(doubt * GUESS_STEPS).astype(np.int64)
+    # A guess of one half says nothing either way.
+    steps_allow = GUESS_STEPS - steps
+    weights: dict[RuleDecision, Weights] = {
+        "allow": _planes(archive.allow, steps_allow, len(table)),
+        "refuse": _planes(archive.refuse, steps, len(table)),
+    }
+    return _View(index, weights)
+
+
+def _view(archive: Archive) -> _View:
+    return _view_of(archive, len(archive))
+
+
+def _planes(labelled: int, steps: npt.NDArray[np.int64], offset: int) -> Weights:
+    planes = [(1.0, labelled)]
+    for power in range(GUESS_STEPS.bit_length()):
+        members = pack((steps >> power & 1).astype(np.bool_)) << offset
+        if members:
+            planes.append((GUESS_WEIGHT * 2.0**power / GUESS_STEPS, members))
+    return Weights(tuple(planes))
 
 
 def _opposite(decision: RuleDecision) -> RuleDecision:

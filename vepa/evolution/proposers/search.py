@@ -13,12 +13,33 @@ from dataclasses import dataclass
 from vepa.policy.bitsets import ExampleIndex
 from vepa.policy.schema import bits
 
-__all__ = ["Aim", "Found", "beam", "constrained", "overlaps", "refinements", "repaired"]
+__all__ = ["Aim", "Found", "Weights", "beam", "constrained", "overlaps", "refinements", "repaired"]
 
 Masks = tuple[int, ...]
 
 #: Utility that one predicate must be worth.
 PREDICATE_COST = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights of examples as binary planes: an example weighs the sum of the planes it is in.
+
+    Attributes
+    ----------
+    planes
+        (weight, bit set of examples), heaviest first.
+    """
+
+    planes: tuple[tuple[float, int], ...]
+
+    def of(self, members: int) -> float:
+        """Total weight of a set of examples."""
+        return sum([weight * (members & plane).bit_count() for weight, plane in self.planes])
+
+    def within(self, members: int) -> Weights:
+        """The same weights, zero outside `members`."""
+        return Weights(tuple([(weight, plane & members) for weight, plane in self.planes]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +49,23 @@ class Aim:
     Attributes
     ----------
     wanted, unwanted
-        Bit sets of examples.
+        Weights of examples.
     cost
-        Examples of `wanted` that one of `unwanted` outweighs (lambda).
+        Weight of `wanted` that a unit of `unwanted` outweighs (lambda).
     """
 
-    wanted: int
-    unwanted: int
+    wanted: Weights
+    unwanted: Weights
     cost: float
 
     def utility(self, covered: int, predicates: int) -> float:
-        """Wanted examples less the cost of unwanted ones and of the predicates."""
-        gain = (covered & self.wanted).bit_count()
-        loss = (covered & self.unwanted).bit_count()
-        return gain - self.cost * loss - PREDICATE_COST * predicates
+        """Wanted weight less the cost of the unwanted and of the predicates."""
+        gain = self.wanted.of(covered)
+        return gain - self.cost * self.unwanted.of(covered) - PREDICATE_COST * predicates
+
+    def within(self, members: int) -> Aim:
+        """The same aim over fewer examples."""
+        return Aim(self.wanted.within(members), self.unwanted.within(members), self.cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +97,8 @@ def overlaps(one: Sequence[int], other: Sequence[int]) -> bool:
 
 def refinements(index: ExampleIndex, masks: Masks, covered: int, aim: Aim) -> Iterator[_Step]:
     """Every refinement of a conjunction by one prefix of one field that sheds unwanted examples."""
-    wanted, unwanted = covered & aim.wanted, covered & aim.unwanted
-    total, wrong = wanted.bit_count(), unwanted.bit_count()
+    local = aim.within(covered)
+    total, wrong = local.wanted.of(covered), local.unwanted.of(covered)
     if not total or not wrong:
         return
     prior = wrong / (total + wrong)
@@ -83,17 +107,18 @@ def refinements(index: ExampleIndex, masks: Masks, covered: int, aim: Aim) -> It
     for at, having in enumerate(index.having):
         ranked = []
         for code in bits(masks[at]):
-            good = (having[code] & wanted).bit_count()
-            bad = (having[code] & unwanted).bit_count()
+            good = local.wanted.of(having[code])
+            bad = local.unwanted.of(having[code])
             if good or bad:
                 ranked.append(((bad + prior) / (good + bad + 1.0), code, good, bad))
         ranked.sort()
-        kept = good_sum = bad_sum = 0
+        kept = 0
+        good_sum = bad_sum = 0.0
         for _, code, good, bad in ranked[:-1]:
             kept |= 1 << code
             good_sum += good
             bad_sum += bad
-            if good_sum and bad_sum < wrong:
+            if good_sum and bad_sum < wrong - 1e-9:
                 after = math.log2((good_sum + 0.1) / (good_sum + bad_sum + 0.2))
                 yield _Step(
                     good_sum * (after - before),
