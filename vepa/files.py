@@ -68,7 +68,7 @@ def read_text(path: str | Path, *, limit: int = MAX_DOCUMENT_BYTES) -> str:
     if len(data) > limit:
         raise InputError(
             f"larger than {limit // 1024**2} MiB",
-            where=Where(name_of(path)),
+            where=Where(name_of(path), data.count(b"\n", 0, limit) + 1),
             remedy="check that this is the right file, or split it",
         )
     return decode(data, name_of(path))
@@ -76,10 +76,11 @@ def read_text(path: str | Path, *, limit: int = MAX_DOCUMENT_BYTES) -> str:
 
 def decode(data: bytes, file: str, line: int | None = None) -> str:
     """Bytes to text, refusing what is no UTF-8 text."""
-    if b"\x00" in data:
+    null = data.find(b"\x00")
+    if null >= 0:
         raise InputError(
             "this is a binary file",
-            where=Where(file, line),
+            where=Where(file, line if line is not None else data.count(b"\n", 0, null) + 1),
             remedy="a UTF-8 text file is expected here",
         )
     try:

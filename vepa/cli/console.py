@@ -21,7 +21,7 @@ from vepa.errors import InputError, VepaError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["INTERRUPTED", "AsJson", "Output", "ProjectDir", "guarded"]
+__all__ = ["INTERRUPTED", "AsJson", "Output", "ProjectDir", "guarded", "one_line"]
 
 INTERRUPTED = 130
 #: Width of tables where no terminal says how wide it is.
@@ -61,6 +61,16 @@ ProjectDir = Annotated[
 ]
 
 
+#: Control characters but tab and line feed: a file must not steer somebody's terminal.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), 127, *range(128, 160))}
+_IN_TEXT = {code: sign for code, sign in _CONTROLS.items() if code not in (9, 10)}
+
+
+def one_line(text: str) -> str:
+    """Text from a file as one cell of one line: control characters are spelled out."""
+    return text.translate(_CONTROLS)
+
+
 class Output:
     """Where a verb writes.
 
@@ -85,11 +95,11 @@ class Output:
 
     def text(self, text: str) -> None:
         """The result for people: on stdout, with `--json` on stderr."""
-        (sys.stderr if self.json else sys.stdout).write(text + "\n")
+        (sys.stderr if self.json else sys.stdout).write(text.translate(_IN_TEXT) + "\n")
 
     def note(self, text: str) -> None:
         """Something beside the result, always on stderr."""
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(text.translate(_IN_TEXT) + "\n")
 
     def table(
         self,
@@ -106,7 +116,7 @@ class Output:
         columns
             Headings.
         rows
-            Cells; anything but text is shown with `str`, and no cell is read as markup.
+            Cells, shown with `str`; no cell is read as markup.
         title
             Stands above the table.
         right
@@ -120,7 +130,12 @@ class Output:
         for name in columns:
             table.add_column(name, justify="right" if name in flush else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+            table.add_row(
+                *(
+                    cell if isinstance(cell, Text) else Text(str(cell).translate(_IN_TEXT))
+                    for cell in row
+                )
+            )
         self.console.print(table)
 
     @property
@@ -181,7 +196,7 @@ def guarded(call: Callable[[], Any], *, json: bool = False) -> int:
 def _tell(text: str, document: dict[str, Any], code: int, as_json: bool) -> int:
     try:
         sys.stdout.flush()
-        sys.stderr.write(f"error: {text}\n")
+        Output().note(f"error: {text}")
         Output(as_json).line(document)  # in one line, so that JSON Lines stay JSON Lines
         sys.stdout.flush()
     except BrokenPipeError:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vepa.cli.console import AsJson, Output, ProjectDir
+from vepa.cli.console import AsJson, Output, ProjectDir, one_line
 from vepa.cli.inputs import EventsArgument, SchemaOption, one_stdin, policy_of
 
 __all__ = ["decide"]
@@ -52,6 +52,7 @@ def decide(
                 }
             )
         else:
-            out.text(f"{record.id}\t{found.verdict}\t{', '.join(rules) or '-'}")
+            shown = one_line(", ".join(rules)) or "-"
+            out.text(f"{one_line(record.id)}\t{found.verdict}\t{shown}")
         if live:  # whoever writes to us may wait for the answer
             sys.stdout.flush()

@@ -211,10 +211,11 @@ def stream_events(
     Raises
     ------
     EventError
-        At the first line that is no record, with file and line.
+        At the first line that is no record, with file and line; at the end of a file without any.
     UnitMismatchError
         At the first line of another unit than `unit`, with file and line.
     """
+    number = 0
     for number, record, _ in _encoded(path, schema or bundled_schema()):
         if unit is not None and record.unit != unit:
             raise UnitMismatchError(
@@ -225,6 +226,16 @@ def stream_events(
                 "(an event that names no unit is a trajectory)",
             )
         yield record
+    if not number:
+        raise _no_events(path)
+
+
+def _no_events(path: str | Path) -> EventError:
+    return EventError(
+        "no events in this file",
+        where=Where(name_of(path), 1),
+        remedy='one JSON record a line: {"id": ..., "event": {field: value}}',
+    )
 
 
 def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
@@ -259,7 +270,7 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
     except InputError as error:
         raise error.at(file=file, line=line) from None
     if not len(table):
-        raise EventError("no events in this file", where=Where(file, 1), remedy="one JSON a line")
+        raise _no_events(path)
     return table
 
 
@@ -279,6 +290,13 @@ def _encoded(
 def _record(text: str, number: int) -> EventRecord:
     try:
         data = _DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise EventError(
+            "an escape that stands for no character (half of a surrogate pair)",
+            remedy="write the character itself, in UTF-8",
+        ) from None
     except json.JSONDecodeError as error:
         raise EventError(
             f"malformed JSON: {error.msg} (column {error.colno})",
@@ -286,6 +304,8 @@ def _record(text: str, number: int) -> EventRecord:
         ) from None
     except RecursionError:
         raise EventError("nested too deep", remedy="one flat record a line") from None
+    except ValueError as error:  # what Python's reader takes or trips over, and JSON does not have
+        raise EventError(f"malformed JSON: {error}", remedy="write it as JSON has it") from None
     if not isinstance(data, dict):
         raise EventError("not an object", remedy='{"id": ..., "event": {field: value}}')
     if "event" not in data:
@@ -311,5 +331,9 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
 #: Made once: `json.loads` with a hook would make a decoder for every line.
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct_keys)
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct_keys, parse_constant=_no_constant)

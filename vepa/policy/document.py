@@ -138,15 +138,25 @@ def complaint(error: ValidationError) -> tuple[Path, str]:
     return tuple(first["loc"]), plain_words(first)
 
 
+_KINDS = {
+    "bool": "yes/no value",
+    "int": "number",
+    "float": "number",
+    "NoneType": "value",
+    "dict": "mapping",
+}
+
+
 def plain_words(item: Any) -> str:
     """One sentence for a complaint of pydantic's (an entry of `ValidationError.errors()`)."""
     kind, given = item["type"], item.get("input")
     if kind == "string_type":
         shown = json.dumps(given, default=repr)[:60]
-        what = {"bool": "yes/no value", "int": "number", "float": "number", "NoneType": "null"}.get(
-            type(given).__name__, type(given).__name__
-        )
+        what = _KINDS.get(type(given).__name__, type(given).__name__)
         return f"a word belongs here, not the {what} {shown}"
+    if kind == "literal_error":
+        shown = json.dumps(given, default=repr)[:60]
+        return f"{item['ctx']['expected']} belongs here, not {shown}"
     words = {
         "missing": "this key is missing",
         "extra_forbidden": "this key is not known here",
