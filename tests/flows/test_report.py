@@ -1,0 +1,217 @@
+"""The report: one page, complete, and nothing in it that data could turn into markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from small_runs import PROFILE, SmallProject
+
+from vepa.bench import charts, report
+from vepa.bench.report_data import gather
+from vepa.bench.runs import Run, open_run
+
+HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}"
+
+
+class Page(HTMLParser):
+    """Elements and text of a page, and whether its elements close in order."""
+
+    VOID = frozenset({"meta", "link", "br", "img", "input", "hr"})
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+    def of(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+@pytest.fixture(scope="module")
+def page(finished: Path) -> Page:
+    return Page((finished / "report.html").read_text())
+
+
+def test_the_page_is_well_formed_and_stands_alone(page: Page) -> None:
+    assert page.open == []
+    assert page.of("script") == []
+    assert page.of("img") == []
+    assert page.of("iframe") == []
+    policy = [meta["content"] for meta in page.of("meta") if "http-equiv" in meta]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    for _, attributes in page.tags:
+        for name in ("src", "href", "action", "data", "poster", "style"):
+            link = attributes.get(name)
+            assert link is None or link.startswith(("#", "data:,")), (name, link)
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_the_style_asks_the_network_for_nothing(finished: Path) -> None:
+    style = re.findall(r"<style>(.*?)</style>", (finished / "report.html").read_text(), re.DOTALL)
+    assert len(style) == 1
+    assert "url(" not in style[0]
+    assert "@import" not in style[0]
+    assert "prefers-color-scheme: dark" in style[0]
+
+
+def test_links_lead_to_sections_that_are_there(page: Page) -> None:
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    targets = {str(link["href"])[1:] for link in page.of("a")}
+    assert len(targets) == 7
+    assert targets <= ids
+
+
+def test_every_picture_has_a_name_and_a_table_beside_it(page: Page) -> None:
+    pictures = [svg for svg in page.of("svg") if svg.get("aria-hidden") != "true"]
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in pictures)
+    kinds = [svg["class"] for svg in pictures]
+    assert kinds.count("chart") == 5
+    assert kinds.count("lineage") == 1
+    assert len(page.of("table")) >= 5
+
+
+def test_the_page_shows_the_run(finished: Path, page: Page) -> None:
+    summary = json.loads((finished / "summary.json").read_text())
+    run = open_run(finished)
+    text = " ".join(page.text)
+    for figure in (summary["covered_macro_f1"], summary["full_macro_f1"]):
+        assert f"{figure:.3f}" in text
+    final = run.policy(5)
+    assert len(final) > 0
+    for rule in final.rules:
+        assert f"rule-{rule.id}" in [attributes.get("id") for attributes in page.of("article")]
+        for predicate in rule.when.values():
+            assert set(predicate.values) <= set(page.text)
+    for number in range(1, 6):
+        assert f"Round {number}" in page.text
+    assert run.inputs["events"]["sha256"] in text
+    assert final.policy_hash in text
+
+
+def test_wrong_decisions_are_listed_each(finished: Path, page: Page) -> None:
+    frame = pl.concat([pl.read_parquet(file) for file in (finished / "decisions").glob("*")])
+    wrong = frame.filter((pl.col("verdict") != "abstain") & (pl.col("verdict") != pl.col("label")))
+    assert len(wrong) > 0
+    assert f"Wrong decisions: {len(wrong)} of" in " ".join(page.text)
+    at = page.text.index("Event")
+    assert set(wrong["id"]) <= set(page.text[at:])
+
+
+def test_patches_that_the_verifier_rejected_stand_there_with_the_reason(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejected = {
+        "number": 99,
+        "base": 0,
+        "patch": {"edits": [{"operation": "delete", "targets": ["gone"], "rules": []}]},
+        "verified": False,
+        "feedback": [{"code": "unknown_id", "message": HOSTILE}],
+        "score": None,
+    }
+
+    def with_a_rejection(run: Run, others: Any) -> Any:
+        data = gather(run, others)
+        second = {**data.records[1], "attempts": [*data.records[1]["attempts"], rejected]}
+        return replace(data, records=[data.records[0], second, *data.records[2:]])
+
+    monkeypatch.setattr(report, "gather", with_a_rejection)
+    summary = json.loads((finished / "summary.json").read_text())
+    page = Page(report.report(open_run(finished), {}, summary))
+    assert f"unknown_id: {HOSTILE}" in page.text
+    assert "1 rejected" in page.text
+    assert page.of("script") == []
+
+
+def test_hostile_text_stays_text(make_project: Callable[..., SmallProject]) -> None:
+    def poison(at: int, record: dict[str, Any]) -> dict[str, Any]:
+        return {**record, "id": f"{HOSTILE}{at}"}
+
+    profile = PROFILE.replace("A small run", json.dumps(HOSTILE))
+    folder = make_project(profile=profile, change=poison).make()
+    text = (folder / "report.html").read_text()
+    page = Page(text)
+    assert page.open == []
+    assert page.of("script") == []
+    assert page.of("img") == []
+    assert HOSTILE in page.text, "the title stands there, as text"
+    assert sum(part.startswith(HOSTILE) for part in page.text) > 2, "and so do wrong decisions"
+    assert "49" not in [part.strip() for part in page.text if HOSTILE[:5] in part]
+
+
+def test_charts_escape_what_they_are_given() -> None:
+    drawn = charts.lines(
+        HOSTILE,
+        HOSTILE,
+        [charts.Line(HOSTILE, "vepa", [(1, 0.5), (2, None), (3, 0.7)])],
+        x_ticks=[(1, HOSTILE), (3, "3")],
+        x_label=HOSTILE,
+        y_range=(0, 1),
+    )
+    lane = charts.Lane(HOSTILE, "allow", 1, [True, False], True, [], HOSTILE)
+    for svg in (drawn, charts.lineage(HOSTILE, HOSTILE, [lane], 2)):
+        page = Page(str(svg))
+        assert page.open == []
+        assert {tag for tag, _ in page.tags} <= {
+            "svg", "title", "desc", "line", "text", "circle", "polyline", "rect", "path",
+        }  # fmt: skip
+
+
+def test_a_gap_in_a_curve_is_no_line() -> None:
+    drawn = charts.lines(
+        "t",
+        "d",
+        [charts.Line("a", "vepa", [(1, 0.5), (2, 0.6), (3, None), (4, 0.7)])],
+        x_ticks=[(1, "1"), (4, "4")],
+        x_label="round",
+        y_range=(0, 1),
+    )
+    page = Page(str(drawn))
+    assert len(page.of("polyline")) == 1
+    assert len(page.of("circle")) == 3
+
+
+def test_a_run_that_learns_nothing_has_a_report(
+    make_project: Callable[..., SmallProject],
+) -> None:
+    profile = "events: [small.events.jsonl]\nrounds: 1\nevolution: {patches: 0}\n"
+    folder = make_project(profile=profile, size=20).make()
+    page = Page((folder / "report.html").read_text())
+    assert page.open == []
+    text = " ".join(page.text)
+    assert "No rule yet" in text
+    assert "Not run: the profile does not list the baseline" in text
+
+
+def test_the_same_run_has_the_same_report(
+    finished: Path, make_project: Callable[..., SmallProject]
+) -> None:
+    again = make_project().make()
+    assert again != finished
+    assert (again / "report.html").read_bytes() == (finished / "report.html").read_bytes()

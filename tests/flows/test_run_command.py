@@ -1,0 +1,220 @@
+"""`vepa run` as a real process: Prefect, kill -9, resumption, skipping."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from small_runs import SmallProject, products
+
+from vepa.bench.runs import plan
+from vepa.project import Project
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("prefect")]
+
+#: How long a process may take on a busy machine.
+LIMIT = 150
+
+
+def environment(project: SmallProject, **more: str) -> dict[str, str]:
+    """No server, no artifacts folder and no Prefect home of this machine's user."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PREFECT_", "VEPA_")) and not name.lower().endswith("_proxy")
+    }
+    # A proxy that answers nothing: a request that leaves the machine fails, or hangs, here.
+    return {**kept, "HTTP_PROXY": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9", **more}
+
+
+def vepa(project: SmallProject, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vepa", *arguments],
+        cwd=project.folder,
+        env=environment(project, **more),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def ran(
+    make_project: Callable[..., SmallProject],
+) -> tuple[SmallProject, subprocess.CompletedProcess[str]]:
+    """A project whose run was made by the command, with a temporary server."""
+    project = make_project()
+    return project, vepa(project, "run", "--profile", "small", "--json")
+
+
+def folder_of(project: SmallProject) -> Path:
+    return plan(Project(project.folder), "small").folder
+
+
+def servers_of(project: SmallProject) -> list[int]:
+    """Prefect servers that work in the project's folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            variables = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"prefect_server" in command and str(project.folder).encode() in variables:
+            found.append(int(process.name))
+    return found
+
+
+def test_the_command_makes_the_run(
+    ran: tuple[SmallProject, subprocess.CompletedProcess[str]], finished: Path
+) -> None:
+    project, result = ran
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["folder"] == str(folder_of(project))
+    assert told["already_finished"] is False
+    assert told["model_calls"] == 0
+    assert Path(told["report"]).is_file()
+    summary = json.loads((Path(told["folder"]) / "summary.json").read_text())
+    assert told["figures"]["covered_macro_f1"] == summary["covered_macro_f1"]
+    assert products(Path(told["folder"])) == products(finished), "as without Prefect, byte for byte"
+    assert "Traceback" not in result.stderr
+    for number in range(1, 6):
+        assert f"round  {number}" in result.stderr
+    assert servers_of(project) == []
+
+
+def test_prefect_knows_what_ran(
+    ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
+) -> None:
+    project, _ = ran
+    database = project.folder / "artifacts" / "prefect" / "prefect.db"
+    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+        flows = connection.execute("select state_type from flow_run").fetchall()
+        tasks = connection.execute("select name, state_type from task_run").fetchall()
+        kinds = dict(connection.execute("select key, type from artifact").fetchall())
+        progress = connection.execute("select data from artifact where key = 'evolve'").fetchone()
+    assert flows == [("COMPLETED",)]
+    assert {state for _, state in tasks} == {"COMPLETED"}
+    names = {name.rsplit("-", 1)[0] if "begin" in name else name for name, _ in tasks}
+    assert {f"round-{number}" for number in range(1, 6)} <= names
+    assert {"baseline-hoeffding", "baseline-lookup"} <= names
+    assert kinds == {
+        "evolve": "progress",
+        "rounds": "table",
+        "rules": "table",
+        "report": "markdown",
+    }
+    assert float(progress[0]) == 100.0
+
+
+def test_a_second_run_says_that_all_stands(
+    ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
+) -> None:
+    project, _ = ran
+    before = products(folder_of(project))
+    clock = time.monotonic()
+    result = vepa(project, "run", "--profile", "small")
+    seconds = time.monotonic() - clock
+    assert result.returncode == 0, result.stderr
+    assert "finished already" in result.stderr
+    assert "policy explain" in result.stdout
+    assert products(folder_of(project)) == before
+    assert seconds < 10, "no server is started"
+
+
+def test_a_run_with_the_demo_profile_of_the_package_is_planned_anywhere(tmp_path: Path) -> None:
+    elsewhere = SmallProject(tmp_path)
+    result = vepa(elsewhere, "run", "--dry-run", "--json")
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert (told["rounds"], told["events"], told["patches"]) == (10, 817, 300)
+    assert (told["model_calls"], told["cost_usd"]) == (0, 0.0)
+    assert told["seconds"] > 0
+    assert list(tmp_path.iterdir()) == [], "a dry run writes nothing"
+
+
+def test_a_dry_run_of_a_finished_run_says_so(
+    ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
+) -> None:
+    project, _ = ran
+    told = json.loads(vepa(project, "run", "--profile", "small", "--dry-run", "--json").stdout)
+    assert told["finished"] is True
+    assert told["stages"] == {"all": 9, "done": 9}
+    assert told["seconds"] == 0
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        ("events: [small.events.jsonl]\nrounds: none\n", "wrong.yaml:2: rounds"),
+        ("events: [nowhere.jsonl]\n", "nowhere.jsonl"),
+        ("events: [small.events.jsonl]\nrounds: 900\n", "200 events cannot fill 900 rounds"),
+        (None, "no profile 'wrong'"),
+    ],
+)
+def test_a_wrong_profile_ends_with_2_and_a_message(
+    project: SmallProject, profile: str | None, told: str
+) -> None:
+    if profile:
+        project.profile.with_name("wrong.yaml").write_text(profile)
+    result = vepa(project, "run", "--profile", "wrong")
+    assert result.returncode == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    assert not (project.folder / "artifacts").exists()
+
+
+@pytest.fixture
+def killed(project: SmallProject) -> tuple[SmallProject, int]:
+    """A project whose run was killed with -9 at a random moment, and the stages done by then."""
+    seed = int(os.environ.get("VEPA_KILL_SEED", random.randrange(10**6)))
+    rng = random.Random(seed)
+    after, delay = rng.randrange(0, 8), rng.uniform(0.0, 0.3)
+    sys.stdout.write(f"VEPA_KILL_SEED={seed}: kill -9 at {after} stages + {delay:.3f} s\n")
+    folder = folder_of(project)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vepa", "run", "--profile", "small"],
+        cwd=project.folder,
+        env=environment(project),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + LIMIT
+    while len(list((folder / "done").glob("*.json"))) < after:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return project, after
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(
+    killed: tuple[SmallProject, int], finished: Path
+) -> None:
+    project, after = killed
+    end = time.monotonic() + 10
+    while servers_of(project) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert servers_of(project) == [], "the server dies with the run"
+
+    result = vepa(project, "run", "--profile", "small")
+    assert result.returncode == 0, result.stderr
+    folder = folder_of(project)
+    assert products(folder) == products(finished)
+    assert not list(folder.rglob("*.part"))
+    if after:
+        assert "stages were done before; going on" in result.stderr
