@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from vepa import __version__
-from vepa.cli import decide, policy, schema, validate
+from vepa.cli import bench, decide, policy, run, schema, validate
 from vepa.cli.console import AsJson, ProjectDir, guarded
 
 __all__ = ["app", "main"]
@@ -51,18 +49,12 @@ def _root(
     """
 
 
-def _register() -> None:
-    if find_spec("vepa.cli.run"):
-        app.command("run")(import_module("vepa.cli.run").run)
-    app.command("validate")(validate.validate)
-    app.add_typer(policy.app, name="policy")
-    app.add_typer(schema.app, name="schema")
-    app.command("decide")(decide.decide)
-    if find_spec("vepa.cli.bench"):
-        app.add_typer(import_module("vepa.cli.bench").app, name="bench")
-
-
-_register()
+app.command("run")(run.run)
+app.command("validate")(validate.validate)
+app.add_typer(policy.app, name="policy")
+app.add_typer(schema.app, name="schema")
+app.command("decide")(decide.decide)
+app.add_typer(bench.app, name="bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

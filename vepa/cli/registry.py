@@ -80,23 +80,25 @@ def _schema(file: Path, _schemas: Schemas) -> list[Feedback]:
     return []
 
 
-def _policy(file: Path, schemas: Schemas) -> list[Feedback]:
-    text = read_text(file)
+def _schema_of(file: Path, text: str, schemas: Schemas) -> Schema:
+    """The schema that a policy names, where the project has it; the bundled one otherwise."""
     data = parse_document(text, str(file)).data
     named = data.get("schema") if isinstance(data, dict) else None
     sha256 = named.get("sha256") if isinstance(named, dict) else None
-    schema = schemas.get(sha256) if isinstance(sha256, str) else None
-    return list(read_policy(text, str(file), schema or bundled_schema()).feedback)
+    return schemas.get(str(sha256), bundled_schema())
+
+
+def _policy(file: Path, schemas: Schemas) -> list[Feedback]:
+    text = read_text(file)
+    return list(read_policy(text, str(file), _schema_of(file, text, schemas)).feedback)
 
 
 def _tests(file: Path, schemas: Schemas) -> list[Feedback]:
     beside = file.with_name(file.name.removesuffix(".tests.yaml") + ".yaml")
-    schema = bundled_schema()
-    if beside.is_file():
-        data = parse_document(read_text(beside), str(beside)).data
-        named = data.get("schema") if isinstance(data, dict) else None
-        sha256 = named.get("sha256") if isinstance(named, dict) else None
-        schema = schemas.get(str(sha256), schema)
+    try:
+        schema = _schema_of(beside, read_text(beside), schemas)
+    except InputError:
+        schema = bundled_schema()  # what is wrong with the policy, its own check says
     load_tests(read_text(file), str(file), schema)
     return []
 

@@ -1,0 +1,472 @@
+"""Bad input through the real command: a message with file, line, field and remedy; exit 2; no
+traceback; nothing half-written. A good file of each kind passes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vepa.policy import Policy, Schema, bundled_schema
+
+SHA = bundled_schema().sha256
+OTHER = Policy(Schema(3, {"moon": ["full", "new"]})).to_yaml()
+LAUGHS = "a: &a [x, x]\n" + "".join(
+    f"{chr(98 + at)}: &{chr(98 + at)} [*{chr(97 + at)}, *{chr(97 + at)}]\n" for at in range(20)
+)
+
+#: Content, or an edit of the good policy (old, new); line; field; a part of the message; remedy.
+POLICIES: dict[str, tuple[Any, int | None, str | None, str, str]] = {
+    "unknown field": (
+        ("injection:", "injektion:"),
+        6,
+        "injektion",
+        "no field 'injektion'",
+        "did you mean 'injection'",
+    ),
+    "unknown value": (
+        ("[followed]", "[folowed]"),
+        6,
+        "injection",
+        "'folowed' is not in the domain",
+        "did you mean 'followed'",
+    ),
+    "conflict": (
+        ("injection: {in: [none, ignored]}", "scope: {in: [within]}"),
+        8,
+        None,
+        "rule 'r2' allows and rule 'r1' refuses",
+        "make them disjoint",
+    ),
+    "duplicate id": (("id: r2", "id: r1"), 8, None, "'r1' occurs twice", "id of its own"),
+    "duplicate field": (
+        ("    harm_domain:", "    injection:"),
+        12,
+        None,
+        "duplicate key 'injection'",
+        "keep one",
+    ),
+    "malformed YAML": (("[followed]", "[followed"), 6, None, "malformed YAML", "brackets"),
+    "a tab": (("    injection", "\tinjection"), 6, None, "malformed YAML", "indentation"),
+    "empty file": ("", 1, None, "the file is empty", "write its content"),
+    "only comments": ("# nothing\n", 1, None, "only comments", "write its content"),
+    "binary file": (b"policy: 1\n\x00\x01\x02\xff", 2, None, "binary file", "UTF-8 text"),
+    "Latin-1": ("rules: [] # \xe4".encode("latin-1"), 1, None, "not UTF-8", "save the file"),
+    "a number for a word": (
+        ("[followed]", "[5]"),
+        6,
+        "rules.0.when.injection.in.0",
+        "a word belongs here, not the number 5",
+        "quote a word",
+    ),
+    "no": (
+        ("[followed]", "[no]"),
+        6,
+        "rules.0.when.injection.in.0",
+        "not the yes/no value false",
+        "quote a word that YAML reads as",
+    ),
+    "a word for a number": (
+        ("policy: 1", "policy: one"),
+        1,
+        "policy",
+        '1 belongs here, not "one"',
+        "`policy: 1`",
+    ),
+    "NaN": (
+        ("[followed]", "[.nan]"),
+        6,
+        "rules.0.when.injection.in.0",
+        "not the number NaN",
+        "quote",
+    ),
+    "a 50 MB line": (
+        b"policy: 1\nrules: [" + b"a" * 50_000_000 + b"]\n",
+        2,
+        None,
+        "larger than 32 MiB",
+        "right file",
+    ),
+    "too many values": (
+        b"policy: 1\nrules: [" + b"1, " * 5_000_000 + b"]\n",
+        None,
+        None,
+        "too many values",
+        "JSON",
+    ),
+    "another schema": (OTHER, 2, "schema", "schema version 3", "--schema"),
+    "schema that is no hash": (
+        ("policy: 1\n", "policy: 1\nschema: {version: 1, sha256: x}\n"),
+        2,
+        "schema",
+        "written for schema version 1",
+        "--schema",
+    ),
+    "another unit": (
+        ("policy: 1\n", "policy: 1\nunit: galaxy\n"),
+        2,
+        "unit",
+        "'trajectory', 'step' or 'call' belongs here, not \"galaxy\"",
+        "policy file",
+    ),
+    "deep nesting": ("rules: " + "[" * 100_000, 1, None, "nesting", "brackets"),
+    "deep but short": ("rules: " + "[" * 50 + "]" * 50, 1, None, "nested deeper", "flatten"),
+    "aliases": (LAUGHS, 1, None, "anchors and aliases", "write the value out"),
+    "a tag": ("policy: !!python/object/apply:os.system [ls]\n", 1, None, "tag", "plain values"),
+    "two documents": (("rules:\n", "---\nrules:\n"), 2, None, "another document", "check"),
+    "a list": ("- policy\n", 1, None, "a mapping belongs here", "a policy file holds"),
+    "missing key": (
+        ("  decision: refuse\n", ""),
+        3,
+        "rules.0.decision",
+        "this key is missing",
+        "id, decision, when",
+    ),
+    "unknown key": (
+        ("  decision: refuse\n", "  decision: refuse\n  why: so\n"),
+        5,
+        "rules.0.why",
+        "not known here",
+        "a policy file holds",
+    ),
+    "both operators": (
+        ("{in: [followed]}", "{in: [followed], not_in: [none]}"),
+        6,
+        "rules.0.when.injection",
+        "either",
+        "policy file",
+    ),
+    "no value": (("[followed]", "[]"), 3, "injection", "no value of 'injection'", "at least one"),
+    "every value": (
+        ("{in: [followed]}", "{not_in: []}"),
+        3,
+        "injection",
+        "every value of",
+        "drop the predicate",
+    ),
+    "no predicate": (
+        ("    injection: {in: [none, ignored]}\n    harm_domain: {in: [none]}\n", "    {}\n"),
+        8,
+        None,
+        "no predicate",
+        "add a predicate",
+    ),
+    "malformed JSON": ('{"policy": 1,\n "rules": [}\n', 2, None, "malformed JSON", "brackets"),
+}
+
+#: Content after one good line; field; a part of the message; remedy.
+EVENTS: dict[str, tuple[Any, str | None, str, str]] = {
+    "unknown field": (
+        '{"injektion": "none"}',
+        "event.injektion",
+        "no field 'injektion'",
+        "did you mean 'injection'",
+    ),
+    "unknown value": (
+        '{"injection": "nonne"}',
+        "event.injection",
+        "'nonne' is not in the domain",
+        "did you mean 'none'",
+    ),
+    "a number for a word": (
+        '{"id": "x", "event": {"injection": 5}}',
+        "event.injection",
+        "a word belongs here, not the number 5",
+        "a record is",
+    ),
+    "a list for a word": (
+        '{"injection": ["none"]}',
+        "event.injection",
+        "a word belongs here",
+        "a record is",
+    ),
+    "null": ('{"injection": null}', "event.injection", "a word belongs here", "a record is"),
+    "NaN": ('{"injection": NaN}', None, "NaN is no JSON", "as JSON has it"),
+    "duplicate field": (
+        '{"injection": "none", "injection": "none"}',
+        None,
+        "duplicate key 'injection'",
+        "keep one",
+    ),
+    "malformed JSON": ('{"injection": "none"', None, "malformed JSON", "one JSON object a line"),
+    "YAML": ("injection: none", None, "malformed JSON", "one JSON object a line"),
+    "a list": ('[{"injection": "none"}]', None, "not an object", '{"id"'),
+    "a word": ('"none"', None, "not an object", '{"id"'),
+    "binary": (b"{\x00}", None, "binary file", "UTF-8"),
+    "Latin-1": (b'{"id": "\xe4", "event": {}}', None, "not UTF-8", "save the file"),
+    "a 50 MB line": (
+        b'{"id": "' + b"x" * 50_000_000 + b'"}',
+        None,
+        "more than 1024 KiB",
+        "right file",
+    ),
+    "deep nesting": ('{"event":' * 50_000, None, "nested too deep", "flat"),
+    "half a surrogate": ('{"id": "\\ud800", "event": {}}', None, "surrogate", "UTF-8"),
+    "a number too long": (
+        '{"id": "a", "event": {}, "meta": {"x": ' + "9" * 5_000 + "}}",
+        None,
+        "malformed JSON",
+        "JSON",
+    ),
+    "unknown key": (
+        '{"id": "x", "event": {}, "evnet": {}}',
+        "evnet",
+        "not known here",
+        "a record is",
+    ),
+    "a wrong label": (
+        '{"id": "x", "event": {}, "label": "deny"}',
+        "label",
+        "'allow' or 'refuse' belongs here, not \"deny\"",
+        "a record is",
+    ),
+    "no such unit": (
+        '{"id": "x", "event": {}, "unit": "stp"}',
+        "unit",
+        "'trajectory', 'step' or 'call' belongs here",
+        "a record is",
+    ),
+    "another unit": (
+        '{"id": "x", "event": {}, "unit": "step"}',
+        "unit",
+        "event 'x' is a step",
+        "use a policy of unit 'step'",
+    ),
+    "a number for an id": ('{"id": 5, "event": {}}', "id", "not the number 5", "a record is"),
+}
+
+
+def content(files: Path, what: Any) -> bytes:
+    """Bytes of a policy file: as they stand, or the good policy with one edit."""
+    if isinstance(what, tuple):
+        good = (files / "p.yaml").read_text()
+        assert what[0] in good
+        what = good.replace(*what, 1)
+    return what if isinstance(what, bytes) else what.encode()
+
+
+def complains(
+    ran: Any, file: Path, line: int | None, field: str | None, message: str, remedy: str
+) -> None:
+    """Exit 2 and one clear message on stderr, with place and remedy."""
+    assert ran.code == 2, ran
+    assert "Traceback" not in ran.err
+    place = str(file) + (f":{line}" if line else "") + (f": {field}" if field else "")
+    first = next(text for text in ran.err.splitlines() if text.startswith("error: "))
+    assert first.startswith(f"error: {place}: "), first
+    assert message in first
+    assert remedy in ran.err
+    assert "remedy: " in ran.err
+    assert len(ran.err) < 4_000
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies(vepa: Any, files: Path, name: str) -> None:
+    what, line, field, message, remedy = POLICIES[name]
+    path = files / "bad.yaml"
+    raw = content(files, what)
+    path.write_bytes(raw)
+    ran = vepa("policy", "check", path)
+    complains(ran, path, line, field, message, remedy)
+    assert ran.out == ""
+    told = vepa("policy", "check", path, "--json")
+    assert told.code == 2
+    assert (told.json["ok"], told.json["policy_hash"]) == (False, None)
+    assert message in told.json["feedback"][0]["message"]
+    assert told.json["feedback"][0]["line"] == line
+    for verb in (
+        ("policy", "show"),
+        ("policy", "lint"),
+        ("policy", "fmt"),
+        ("policy", "fmt", "--write"),
+    ):
+        again = vepa(*verb, path)
+        complains(again, path, line, field, message, remedy)
+        assert again.out == ""
+    decided = vepa("decide", "--policy", path, files / "e.jsonl", "--json")
+    complains(decided, path, line, field, message, remedy)
+    assert message in decided.json["error"]["message"]
+    assert decided.json["error"]["line"] == line
+    assert path.read_bytes() == raw
+    assert sorted(entry.name for entry in files.iterdir()) == [
+        "bad.yaml",
+        "e.jsonl",
+        "p.tests.yaml",
+        "p.yaml",
+    ]
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events(vepa: Any, files: Path, name: str) -> None:
+    what, field, message, remedy = EVENTS[name]
+    path = files / "bad.jsonl"
+    raw = what if isinstance(what, bytes) else what.encode()
+    path.write_bytes(b'{"id": "fine", "event": {}}\n\n' + raw + b"\n")
+    ran = vepa("decide", "--policy", files / "p.yaml", path)
+    complains(ran, path, 3, field, message, remedy)
+    assert ran.out == "fine\tabstain\t-\n"
+    complains(vepa("policy", "explain", files / "p.yaml", path), path, 3, field, message, remedy)
+    if name != "another unit":  # a table of steps is fine as such
+        ran = vepa("policy", "diff", files / "p.yaml", files / "p.yaml", "--events", path)
+        complains(ran, path, 3, field, message, remedy)
+
+
+def test_an_events_file_without_events(vepa: Any, files: Path) -> None:
+    path = files / "bad.jsonl"
+    for nothing in ("", "\n \n"):
+        path.write_text(nothing)
+        for verb in (
+            ("decide", "--policy", files / "p.yaml", path),
+            ("policy", "explain", files / "p.yaml", path),
+            ("policy", "diff", files / "p.yaml", files / "p.yaml", "--events", path),
+        ):
+            complains(vepa(*verb), path, 1, None, "no events in this file", "one JSON record")
+
+
+def test_ids_that_occur_twice_in_a_table(vepa: Any, files: Path) -> None:
+    path = files / "bad.jsonl"
+    path.write_text(
+        '{"id": "x", "event": {}}\n{"id": "y", "event": {}}\n{"id": "x", "event": {}}\n'
+    )
+    ran = vepa("policy", "diff", files / "p.yaml", files / "p.yaml", "--events", path)
+    complains(ran, path, 3, "id", "'x' occurs twice", "id of its own")
+
+
+def test_a_policy_and_events_of_different_units(vepa: Any, files: Path) -> None:
+    path = files / "step.yaml"
+    path.write_text(
+        (files / "p.yaml").read_text().replace("policy: 1\n", "policy: 1\nunit: step\n")
+    )
+    ran = vepa("decide", "--policy", path, files / "e.jsonl")
+    complains(ran, files / "e.jsonl", 1, "unit", "event 'a' is a trajectory", "unit 'step'")
+    ran = vepa("policy", "diff", files / "p.yaml", path)
+    assert ran.code == 2
+    assert "one policy is for events of unit 'trajectory', the other of 'step'" in ran.err
+
+
+MISSING: list[tuple[str, Callable[[Path], Path], str]] = [
+    ("a missing file", lambda files: files / "nothing.yaml", "no such file"),
+    ("a folder", lambda files: files, "this is a folder"),
+]
+
+
+@pytest.mark.parametrize(("name", "make", "message"), MISSING)
+def test_files_that_are_not_there(
+    vepa: Any, files: Path, name: str, make: Callable[[Path], Path], message: str
+) -> None:
+    wrong = make(files)
+    good, events = files / "p.yaml", files / "e.jsonl"
+    schema = files / "s.schema.yaml"
+    schema.write_text("version: 1\nfields: {a: [x]}\n")
+    for verb in (
+        ("policy", "check", wrong),
+        ("policy", "fmt", wrong, "--write"),
+        ("policy", "lint", wrong),
+        ("policy", "show", wrong),
+        ("policy", "test", wrong),
+        ("policy", "test", good, "--tests", wrong),
+        ("policy", "explain", wrong, events),
+        ("policy", "explain", good, wrong),
+        ("policy", "diff", good, wrong),
+        ("policy", "diff", good, good, "--events", wrong),
+        ("policy", "check", good, "--schema", wrong),
+        ("schema", "migrate", wrong, schema, good),
+        ("schema", "migrate", schema, wrong, good),
+        ("schema", "migrate", schema, schema, wrong),
+        ("decide", "--policy", wrong, events),
+        ("decide", "--policy", good, wrong),
+    ):
+        ran = vepa(*verb)
+        assert ran.code == 2, verb
+        assert f"error: {wrong}: {message}" in ran.err or f"{message}" in ran.err, verb
+        assert "remedy: " in ran.err
+        assert "Traceback" not in ran.err
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "name",
+    ["conflict", "a 50 MB line", "too many values", "deep nesting", "aliases", "binary file", "no"],
+)
+def test_policies_in_a_process_with_bounded_memory(process: Any, files: Path, name: str) -> None:
+    what, line, field, message, remedy = POLICIES[name]
+    path = files / "bad.yaml"
+    path.write_bytes(content(files, what))
+    complains(process("policy", "check", path), path, line, field, message, remedy)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["a 50 MB line", "deep nesting", "NaN", "binary", "a list"])
+def test_events_in_a_process_with_bounded_memory(process: Any, files: Path, name: str) -> None:
+    what, field, message, remedy = EVENTS[name]
+    path = files / "bad.jsonl"
+    path.write_bytes(what if isinstance(what, bytes) else what.encode())
+    ran = process("decide", "--policy", files / "p.yaml", path, "--json")
+    complains(ran, path, 1, field, message, remedy)
+    assert message in ran.lines[-1]["error"]["message"]
+
+
+@pytest.mark.integration
+def test_a_file_of_every_kind_that_is_json_bombs_in_bounded_memory(
+    process: Any, files: Path
+) -> None:
+    path = files / "bomb.json"
+    for rules in ("[" + "1," * 8_000_000 + "1]", '[{"id": [' + "{}," * 6_000_000 + "{}]}]"):
+        path.write_text('{"policy": 1, "rules": ' + rules + "}")
+        ran = process("policy", "check", path, "--json")
+        assert ran.code == 2, ran.err
+        assert ran.json["feedback"][0]["message"]
+        assert "Traceback" not in ran.err
+        assert len(ran.out) < 20_000
+
+
+def test_good_files_pass(vepa: Any, files: Path) -> None:
+    good, events = files / "p.yaml", files / "e.jsonl"
+    as_json = files / "p.json"
+    schema = files / "event_schema.yaml"
+    text = (Path(bundled_file())).read_text()
+    schema.write_text(text)
+    as_json.write_text(json.dumps(json_policy(vepa, good)))
+    for policy in (good, as_json):
+        for verb in (
+            ("policy", "check", policy),
+            ("policy", "fmt", policy),
+            ("policy", "lint", policy),
+            ("policy", "show", policy),
+            ("policy", "test", policy, "--tests", files / "p.tests.yaml"),
+            ("policy", "explain", policy, events),
+            ("policy", "diff", policy, good, "--events", events),
+            ("policy", "check", policy, "--schema", schema),
+            ("schema", "migrate", schema, schema, policy),
+            ("decide", "--policy", policy, events),
+        ):
+            for form in ((), ("--json",)):
+                ran = vepa(*verb, *form)
+                assert ran.code == 0, (verb, ran.err)
+                assert ran.out
+                assert "error" not in ran.err
+
+
+def json_policy(vepa: Any, path: Path) -> Any:
+    """The policy of a YAML file, in JSON form."""
+    shown = vepa("policy", "show", path, "--json").json
+    for rule in shown["rules"]:
+        del rule["confidence"]
+    return {"policy": 1, "unit": shown["unit"], "rules": shown["rules"]}
+
+
+def bundled_file() -> Path:
+    """The schema file that ships with the package."""
+    import vepa.policy.schema as module
+
+    return Path(module.__file__).with_name("event_schema.yaml")
+
+
+def test_messages_speak_plainly() -> None:
+    """No class names and no jargon of libraries in the messages expected above."""
+    for _, _, _, message, _ in POLICIES.values():
+        assert not re.search(r"Input should be|pydantic|Error\b|<class", message)
