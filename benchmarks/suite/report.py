@@ -23,6 +23,7 @@ _INTRODUCTION = (
 _UNITS = {
     "p50_us": "p50 µs",
     "p99_us": "p99 µs",
+    "cpu_us": "cpu µs",
     "loop_us": "loop µs",
     "median_s": "median s",
     "longest_s": "longest s",
