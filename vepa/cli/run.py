@@ -66,8 +66,12 @@ def run(
     stood = planned.finished and not fresh
     if not stood:
         begin(planned, fresh=fresh)
-        with _Watcher(planned):
-            conduct(planned, place, verbose=verbose)
+        try:
+            with _Watcher(planned):
+                conduct(planned, place, verbose=verbose)
+        except KeyboardInterrupt:
+            out.note("interrupted; what is done is kept, and the same command goes on from there")
+            raise
     _tell_result(out, planned, stood, time.monotonic() - begun)
 
 
@@ -192,7 +196,9 @@ class _Watcher:
     def __enter__(self) -> Self:
         self.progress.start()
         console = self.progress.console
-        console.print(f"run {self.run.id} in {_near(self.run.folder)}/", markup=False, soft_wrap=True)
+        console.print(
+            f"run {self.run.id} in {_near(self.run.folder)}/", markup=False, soft_wrap=True
+        )
         kept = [stage for stage in self.run.needs if self.run.done(stage)]
         for stage in kept:
             self._show(stage)
