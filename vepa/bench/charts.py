@@ -135,7 +135,7 @@ def growth(title: str, description: str, rounds: Sequence[tuple[int, int, int]])
 
 def lineage(title: str, description: str, lanes: Sequence[Lane], rounds: int) -> Markup:
     """Each rule as a lane over the rounds; a line leads to it from the rules that it came from."""
-    row, left, top, width = 20, 84, 24, 640
+    row, left, top, width = 20, 84, 24, 880
     height = top + row * len(lanes) + 8
     step = (width - left - 8) / max(rounds, 1)
     middle = [top + row * at + row / 2 for at in range(len(lanes))]

@@ -26,6 +26,8 @@ from vepa.policy.matching import ABSTAIN
 
 __all__ = ["render", "report"]
 
+#: Where the axis of a score may begin; five steps from there to 1 are round numbers.
+_FLOORS = (0.0, 0.5, 0.75, 0.8, 0.9, 0.95)
 #: Wrong decisions listed at most.
 _WRONG = 200
 
@@ -225,7 +227,7 @@ def _learning(
         series,
         x_ticks=_round_ticks(data.rounds),
         x_label="round",
-        y_range=(min(np.floor(lowest * 10) / 10, 0.9), 1.0),
+        y_range=(max(floor for floor in _FLOORS if floor <= lowest), 1.0),
     )
 
 
