@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vepa.bench.streams import FlipTarget, StreamSettings, join_tables, make_stream
+from vepa.bench.streams import (
+    FlipTarget,
+    StreamSettings,
+    join_tables,
+    make_stream,
+    mask_generator,
+)
 from vepa.corpus.events import EventTable
 from vepa.errors import EventError, SettingError, UnitMismatchError
 
@@ -73,6 +79,21 @@ def test_more_feedback_reveals_a_superset_and_flips_the_same_events(build):
     assert set(revealed(some)) < set(revealed(more))
     seen = dict(zip(revealed(more), observed(more), strict=True))
     assert all(seen[at] == label for at, label in zip(revealed(some), observed(some), strict=True))
+
+
+def test_order_feedback_flips_and_masks_have_random_sources_of_their_own(build):
+    table = build.table(100)
+    order, choice, wrong, masks = (
+        np.random.default_rng(child) for child in np.random.SeedSequence(9).spawn(4)
+    )
+    stream = make_stream(table, StreamSettings(rounds=4, flip=0.3), 9)
+    assert np.array_equal(stream.order, order.permutation(100))
+    flipped = wrong.random(100) < 0.3
+    for part in stream.rounds:
+        chosen = np.sort(choice.permutation(25)[: round(0.5 * 25)])
+        assert np.array_equal(part.feedback, part.indices[chosen])
+        assert np.array_equal(part.observed != table.labels[part.feedback], flipped[part.feedback])
+    assert mask_generator(9).random() == masks.random()
 
 
 def test_true_labels_stay(build):

@@ -153,12 +153,23 @@ def run_trials(
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Block interrupts, which then reach this process at the end and its new children never."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Put interrupts off until the end; children that start meanwhile never get any.
+
+    The mask is what children inherit. It does not keep an interrupt from this process, which may
+    have other threads (those of a linear algebra library) to take it: hence the handler.
+    """
+    noted: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda *_: noted.append(1)) if main else None
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if main:
+            signal.signal(signal.SIGINT, handler)
+    if noted:
+        raise KeyboardInterrupt
 
 
 def _follow(futures: Iterable[Future[Any]], ticks: Any, progress: Progress) -> None:
