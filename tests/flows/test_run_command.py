@@ -176,6 +176,25 @@ def test_a_wrong_profile_ends_with_2_and_a_message(
     assert not (project.folder / "artifacts").exists()
 
 
+def test_a_missing_package_is_named_before_anything_is_written(project: SmallProject) -> None:
+    blocked = "import sys; sys.modules['prefect'] = None; import vepa.cli; " + (
+        "sys.exit(vepa.cli.main(['run', '--profile', 'small']))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", blocked],
+        cwd=project.folder,
+        env=environment(project),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "pip install 'vepa[pipeline]'" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (project.folder / "artifacts").exists()
+
+
 @pytest.fixture
 def killed(project: SmallProject) -> tuple[SmallProject, int]:
     """A project whose run was killed with -9 at a random moment, and the stages done by then."""

@@ -6,16 +6,17 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from vepa.bench.baselines import check_families
 from vepa.bench.prefect_server import TemporaryServer, quiet_environment
 from vepa.bench.runs import Run
 from vepa.errors import MissingExtraError, RunError
 from vepa.project import Project
 
-__all__ = ["Estimate", "conduct", "estimate"]
+__all__ = ["Estimate", "check_packages", "conduct", "estimate"]
 
 #: Seconds to import Prefect, and to start a server on a new database.
 _IMPORT, _SERVER = 3.0, 10.0
@@ -86,6 +87,14 @@ def estimate(run: Run) -> Estimate:
     )
 
 
+def check_packages(run: Run) -> None:
+    """Raise `MissingExtraError` when a package that the run needs is not installed."""
+    for package in ("prefect", "polars", "jinja2"):
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "pipeline")
+    check_families(run.profile.baselines)
+
+
 def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
     """Run the flow over a run's folder; what is done there already is not made again.
 
@@ -132,8 +141,6 @@ def load_flow(file: Path) -> Callable[..., Any]:
 
     Raises
     ------
-    MissingExtraError
-        When Prefect is not installed.
     RunError
         When the file holds no such flow.
     """
@@ -141,12 +148,7 @@ def load_flow(file: Path) -> Callable[..., Any]:
     if spec is None or spec.loader is None:
         raise RunError(f"{file} is no Python file")
     module = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != "prefect":
-            raise
-        raise MissingExtraError("prefect", "pipeline") from None
+    spec.loader.exec_module(module)
     flow: Callable[..., Any] | None = getattr(module, "evolve", None)
     if flow is None:
         raise RunError(f"{file} defines no flow `evolve`")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from vepa.errors import MissingExtraError, RunError
+from vepa.errors import RunError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -167,10 +167,7 @@ class TemporaryServer:
 def _serve(descriptor: int) -> None:
     import threading
 
-    try:
-        import uvicorn
-    except ImportError:
-        raise MissingExtraError("prefect", "pipeline") from None
+    import uvicorn
 
     def leave_with_parent() -> None:
         sys.stdin.buffer.read()

@@ -52,7 +52,7 @@ def run(
 
     A run that was interrupted goes on where it stopped; one that is finished is not made again.
     """
-    from vepa.bench.conduct import conduct
+    from vepa.bench.conduct import check_packages, conduct
     from vepa.bench.runs import begin, plan
     from vepa.project import Project
 
@@ -65,6 +65,7 @@ def run(
     begun = time.monotonic()
     stood = planned.finished and not fresh
     if not stood:
+        check_packages(planned)
         begin(planned, fresh=fresh)
         try:
             with _Watcher(planned):
