@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -19,7 +20,7 @@ from small_runs import SmallProject, products
 from vepa.bench.runs import plan
 from vepa.project import Project
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("prefect")]
+pytestmark = pytest.mark.integration
 
 #: How long a process may take on a busy machine.
 LIMIT = 150
@@ -50,11 +51,22 @@ def vepa(project: SmallProject, *arguments: str, **more: str) -> subprocess.Comp
 
 @pytest.fixture(scope="module")
 def ran(
-    make_project: Callable[..., SmallProject],
+    make_project: Callable[..., SmallProject], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[SmallProject, subprocess.CompletedProcess[str]]:
-    """A project whose run was made by the command, with a temporary server."""
-    project = make_project()
-    return project, vepa(project, "run", "--profile", "small", "--json")
+    """A project whose run was made by the command, with a temporary server; made once a session."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the folder that all workers have in common
+        shared = shared.parent
+    known = shared / "run-command.json"
+    with open(shared / "run-command.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not known.exists():
+            project = make_project()
+            result = vepa(project, "run", "--profile", "small", "--json")
+            told = [str(project.folder), result.returncode, result.stdout, result.stderr]
+            known.write_text(json.dumps(told))
+    folder, code, out, err = json.loads(known.read_text())
+    return SmallProject(Path(folder)), subprocess.CompletedProcess(["vepa", "run"], code, out, err)
 
 
 def folder_of(project: SmallProject) -> Path:
@@ -177,7 +189,8 @@ def test_a_wrong_profile_ends_with_2_and_a_message(
 
 
 def test_a_missing_package_is_named_before_anything_is_written(project: SmallProject) -> None:
-    blocked = "import sys; sys.modules['prefect'] = None; import vepa.cli; " + (
+    blocked = (
+        "import sys; sys.modules['prefect'] = None; import vepa.cli; "
         "sys.exit(vepa.cli.main(['run', '--profile', 'small']))"
     )
     result = subprocess.run(
