@@ -101,5 +101,5 @@ def _goals(rows: list[dict[str, Any]]) -> list[Goal]:
         Goal(
             "one decision at 100 rules, p50", "≤ 3 µs", f"{p50['VEPA']:.2f} µs", p50["VEPA"] <= 3.0
         ),
-        Goal("… against cedarpy", "≥ 40 ×", f"{ratio:.0f} ×", ratio >= 40),
+        Goal("one decision at 100 rules, against cedarpy", "≥ 40 ×", f"{ratio:.0f} ×", ratio >= 40),
     ]

@@ -26,13 +26,13 @@ def run(policy: Policy, settings: Settings) -> Section:
     section = Section("verifying", f"Verifying {size:,} rules")
     broken = _planted(policy)
     clashes, done, spent = pairwise.plain(broken, settings.peer_seconds)
-    complete = done == _pairs(broken)
-    for what, subject, count in (("no conflict", policy, 0), ("planted", broken, len(clashes))):
-        listed = _conflict_count(verify(subject))
-        assert listed == count if complete else listed >= count, what
+    truth = _clashes(broken)
+    assert clashes == _within(truth, broken, done)
+    for what, subject, count in (("no conflict", policy, 0), ("planted", broken, len(truth))):
+        assert _conflict_count(verify(subject)) == count, what
         seconds, median = best(partial(verify, subject), settings.repeats)
         pairs = _pairs(subject)
-        section.rows.append(_row(f"VEPA, {what}", subject, pairs, seconds, median, listed))
+        section.rows.append(_row(f"VEPA, {what}", subject, pairs, seconds, median, count))
     section.rows.append(_row("plain Python, planted", broken, done, spent, None, len(clashes)))
     section.rows.append(_subsumption(policy))
     rows, ratio = _sampled(broken, settings)
@@ -40,7 +40,12 @@ def run(policy: Policy, settings: Settings) -> Section:
     full = section.rows[0]["seconds"]
     section.goals = [
         Goal(f"verifying {size:,} rules", "< 1 s", f"{full:.3f} s", full < 1.0),
-        Goal("… against pairwise z3, same sample", "≥ 100 ×", f"{ratio:,.0f} ×", ratio >= 100),
+        Goal(
+            "verifying, against pairwise z3 on the same pairs",
+            "≥ 100 ×",
+            f"{ratio:,.0f} ×",
+            ratio >= 100,
+        ),
     ]
     z3_seconds = min(row["us_per_pair"] for row in rows[2:]) * _pairs(policy) / 1e6
     section.notes = [
@@ -48,9 +53,11 @@ def run(policy: Policy, settings: Settings) -> Section:
             "VEPA checks that the rules are well-formed, and all pairs of an allow and a refuse "
             "rule; the first 200 conflicts are listed with a witness, the rest is counted."
         ),
-        f"Planted: {PLANTED} refuse rules stand a second time as allow rules. The number of "
-        "conflicts found equals that of the plain pairwise loop"
-        + (" on all pairs." if complete else " on the pairs that it reached."),
+        (
+            f"Planted: {PLANTED} refuse rules stand a second time, as allow rules, before the "
+            "others. The conflicts are those of the plain pairwise loop on all pairs that it "
+            "reached."
+        ),
         (
             f"The sample: {rows[0]['rules']} rules of the policy with planted conflicts, the same "
             "pairs for all; the engines agreed on every pair."
@@ -107,6 +114,13 @@ def _clashes(policy: Policy) -> set[tuple[str, str]]:
     }
 
 
+def _within(pairs: set[tuple[str, str]], policy: Policy, done: int) -> set[tuple[str, str]]:
+    """Those of `pairs` that a loop over the allow rules met in its first `done` steps."""
+    allow = [rule.id for rule in policy.rules if rule.decision == "allow"]
+    reached = set(allow[: done // (len(policy) - len(allow))])
+    return {pair for pair in pairs if pair[0] in reached}
+
+
 def _planted(policy: Policy) -> Policy:
     refuse = [rule for rule in policy.rules if rule.decision == "refuse"]
     chosen = random.Random(7).sample(refuse, min(PLANTED, len(refuse)))
@@ -114,7 +128,7 @@ def _planted(policy: Policy) -> Policy:
         Rule.from_masks(policy.schema, f"planted{i}", "allow", rule.masks)
         for i, rule in enumerate(chosen)
     ]
-    return policy.with_rules([*policy.rules, *copies])
+    return policy.with_rules([*copies, *policy.rules])
 
 
 def _conflict_count(verification: Verification) -> int:
