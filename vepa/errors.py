@@ -165,8 +165,7 @@ class MissingExtraError(VepaError):
 
     def __init__(self, package: str, extra: str):
         super().__init__(
-            f"the package {package!r} is not installed\n"
-            f"  remedy: pip install 'vepa[{extra}]'"
+            f"the package {package!r} is not installed\n  remedy: pip install 'vepa[{extra}]'"
         )
         self.package = package
         self.extra = extra

@@ -206,7 +206,8 @@ class Prequential:
         part = self.stream.rounds[self.round - 1]
         verdicts = self.decide(self.current, part.indices)
         said = verdicts[part.revealed]
-        self.archive.add(self.stream.shown(part), said, part.number)
+        unlabelled = self.stream.table.take(part.indices[~part.revealed])
+        self.archive.add(self.stream.shown(part), said, part.number, unlabelled)
         self.shown = np.concatenate([self.shown, part.feedback])
         return part, verdicts
 

@@ -6,6 +6,7 @@ loads neither numpy nor pydantic nor anything heavier.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -65,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         What stands after `vepa`; those of this process when left out.
     """
+    # The matrices here are small and work is spread over processes: BLAS threads would only contend.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     return guarded(lambda: app(given, prog_name="vepa", standalone_mode=False), json=as_json)

@@ -68,9 +68,7 @@ class Archive:
             hidden = context.with_labels(np.full(len(context), ABSTAIN, dtype=np.int8))
             self.context = EventTable.concat([self.context, hidden])
         self.table = EventTable.concat([self.table, examples])
-        self.rounds = np.concatenate(
-            [self.rounds, np.full(len(examples), round, dtype=np.int32)]
-        )
+        self.rounds = np.concatenate([self.rounds, np.full(len(examples), round, dtype=np.int32)])
         self.failed = np.concatenate([self.failed, verdicts != examples.labels])
         self._index = None
 
@@ -102,9 +100,7 @@ class Archive:
 
     def evidence_of(self, rules: Sequence[Rule], authority: Authority) -> list[Evidence]:
         """The evidence of several rules (see `evidence`)."""
-        by_round = {
-            int(number): pack(self.rounds == number) for number in np.unique(self.rounds)
-        }
+        by_round = {int(number): pack(self.rounds == number) for number in np.unique(self.rounds)}
         right = {"allow": self.allow, "refuse": self.refuse}
         found = []
         for rule in rules:
@@ -122,6 +118,5 @@ class Archive:
         """The policy with evidence and standing of every rule brought up to date."""
         evidence = self.evidence_of(policy.rules, authority)
         return policy.with_rules(
-            authority.judge(rule, known)
-            for rule, known in zip(policy.rules, evidence, strict=True)
+            authority.judge(rule, known) for rule, known in zip(policy.rules, evidence, strict=True)
         )

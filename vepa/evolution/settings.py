@@ -23,6 +23,8 @@ class EvolutionSettings(BaseModel):
     verify
         `on`; or, as ablations, admit conflicting policies and answer an event that both decisions
         match with `abstain` or with `refuse`.
+    scored
+        Rules that a candidate is scored with: those that the evidence supports, or all of them.
     proposer
         Where patches come from.
     packet
@@ -35,5 +37,6 @@ class EvolutionSettings(BaseModel):
     preservation: float = Field(default=1.0, ge=0.0)
     selection: Literal["pareto", "greedy"] = "pareto"
     verify: Literal["on", "abstain", "refuse"] = "on"
+    scored: Literal["supported", "all"] = "supported"
     proposer: str = "induction"
     packet: int = Field(default=400, ge=1)

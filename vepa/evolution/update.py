@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from vepa.evolution.archive import Archive
 from vepa.evolution.proposers import Proposer, Request, proposer
@@ -13,11 +13,11 @@ from vepa.evolution.proposers.base import Rejection
 from vepa.evolution.scoring import Score, Scorer
 from vepa.evolution.settings import EvolutionSettings
 from vepa.policy.authority import Authority
-from vepa.policy.schema import bits
 from vepa.policy.feedback import Feedback
 from vepa.policy.patches import Patch, apply, check_patch, edit_size
 from vepa.policy.policy import Policy
-from vepa.policy.rule import Evidence
+from vepa.policy.rule import Evidence, Rule
+from vepa.policy.schema import bits
 from vepa.policy.verifier import Verification
 
 __all__ = ["Attempt", "Candidate", "Update", "rebuild", "update"]
@@ -216,9 +216,10 @@ class _Search:
         self.source = source or proposer(settings.proposer)
         # A string seed is hashed with SHA-512, so it is the same in every process.
         self.rng = random.Random(f"{seed}/{round}")
-        clash = "refuse" if settings.verify == "refuse" else "abstain"
+        clash: Literal["abstain", "refuse"] = "refuse" if settings.verify == "refuse" else "abstain"
         self.scorer = Scorer(archive, settings.preservation, clash)
-        root = Candidate(0, parent, (), self.scorer.score(parent.rules), 0)
+        self._support: dict[Any, bool] = {}
+        root = Candidate(0, parent, (), self._score(parent), 0)
         self.front: list[Candidate] = [root]
         self.root = root
         self.attempts: list[Attempt] = []
@@ -249,6 +250,24 @@ class _Search:
                 found.policy.policy_hash,
             ),
         )
+
+    def _score(self, policy: Policy) -> Score:
+        rules = policy.rules
+        if self.settings.scored == "supported":
+            rules = tuple([rule for rule in rules if self._supported(rule)])
+        return self.scorer.score(rules)
+
+    def _supported(self, rule: Rule) -> bool:
+        """Whether all that is known would do for authority, whatever the mode lets count."""
+        known = self._support.get(rule.key)
+        if known is None:
+            covered = self.scorer.index.covered(rule.masks)
+            allow = (covered & self.scorer.allow).bit_count()
+            refuse = (covered & self.scorer.refuse).bit_count()
+            right, wrong = (allow, refuse) if rule.decision == "allow" else (refuse, allow)
+            known = self.authority.active(rule.decision, Evidence(right, wrong))
+            self._support[rule.key] = known
+        return known
 
     def _left(self) -> int:
         return self.settings.patches - len(self.attempts)
@@ -294,7 +313,7 @@ class _Search:
             base.rejected.append(Rejection(patch, verification.feedback))
             return False
         policy = verification.policy
-        score = self.scorer.score(policy.rules)
+        score = self._score(policy)
         self.attempts.append(Attempt(number, base.number, patch, (), score))
         key = self._key(policy)
         if key in self.known:
@@ -315,9 +334,7 @@ class _Search:
     def _keep(self, candidate: Candidate) -> None:
         if any(known.score.dominates(candidate.score) for known in self.front):
             return
-        self.front = [
-            known for known in self.front if not candidate.score.dominates(known.score)
-        ]
+        self.front = [known for known in self.front if not candidate.score.dominates(known.score)]
         self.front.append(candidate)
 
     @staticmethod

@@ -110,6 +110,11 @@ class Authority:
         """Whether a rule of `decision` with this evidence may decide."""
         return self.suffices(evidence, self.thresholds[decision])
 
+    @property
+    def retrospective(self) -> bool:
+        """Whether examples from before a rule was proposed count for it."""
+        return self.counts(1, 1)
+
     def judge(self, rule: Rule, evidence: Evidence) -> Rule:
         """The rule with this evidence and the standing that follows from it."""
         active = self.active(rule.decision, evidence)

@@ -56,7 +56,9 @@ def guess(
     for train, test in _folds(len(codes)):
         if not 0 < target[train].sum() < len(train):
             continue
-        odds = _vote(known[train], target[train], np.concatenate([known[test], rest]), codes.shape[1])
+        odds = _vote(
+            known[train], target[train], np.concatenate([known[test], rest]), codes.shape[1]
+        )
         own[test] += odds[: len(test)] / REPEATS
         other += odds[len(test) :] / (REPEATS * FOLDS)
     sharpened = _sigmoid(_sharpness(own, target) * other)
@@ -64,13 +66,12 @@ def guess(
 
 
 def _folds(size: int) -> list[tuple[Ints, Ints]]:
-    folds = []
+    folds: list[tuple[Ints, Ints]] = []
     for repeat in range(REPEATS):
         order = np.random.default_rng([size, repeat]).permutation(size)
         fold = np.empty(size, dtype=np.int64)
         fold[order] = np.arange(size) % FOLDS
-        for k in range(FOLDS):
-            folds.append((np.flatnonzero(fold != k), np.flatnonzero(fold == k)))
+        folds += [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
     return folds
 
 
@@ -84,7 +85,7 @@ def _one_hot(codes: npt.NDArray[np.int8]) -> Floats:
 def _vote(train: Floats, target: Floats, test: Floats, fields: int) -> Floats:
     odds = [_log_odds(_logistic(train, target, ridge, test)) for ridge in RIDGES]
     odds.append(_log_odds(_neighbours(train, target, test, fields)))
-    return np.mean(odds, axis=0)
+    return np.asarray(np.mean(odds, axis=0))
 
 
 def _logistic(train: Floats, target: Floats, ridge: float, test: Floats) -> Floats:

@@ -1,7 +1,8 @@
-"""Beam search for conjunctions over bit sets of examples.
+"""Beam search for conjunctions over weighted examples.
 
-A conjunction is a list of admissible sets, one a field. It grows by intersecting one field with a
+A conjunction is a tuple of admissible sets, one a field. It grows by intersecting one field with a
 *prefix*: the field's values sorted by their smoothed share of wrong examples, the best ones first.
+Weights are multiples of a power of two, so their sums are exact in any order on any machine.
 """
 
 from __future__ import annotations
@@ -10,36 +11,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vepa.policy.bitsets import ExampleIndex
-from vepa.policy.schema import bits
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["Aim", "Found", "Weights", "beam", "constrained", "overlaps", "refinements", "repaired"]
+from vepa.policy.bitsets import ExampleIndex, unpack
+from vepa.policy.schema import Schema, bits
+
+__all__ = ["Aim", "Found", "Ground", "Masks", "constrained", "overlaps"]
 
 Masks = tuple[int, ...]
+Weights = npt.NDArray[np.float32]
 
 #: Utility that one predicate must be worth.
 PREDICATE_COST = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Weights of examples as binary planes: an example weighs the sum of the planes it is in.
-
-    Attributes
-    ----------
-    planes
-        (weight, bit set of examples), heaviest first.
-    """
-
-    planes: tuple[tuple[float, int], ...]
-
-    def of(self, members: int) -> float:
-        """Total weight of a set of examples."""
-        return sum([weight * (members & plane).bit_count() for weight, plane in self.planes])
-
-    def within(self, members: int) -> Weights:
-        """The same weights, zero outside `members`."""
-        return Weights(tuple([(weight, plane & members) for weight, plane in self.planes]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +33,7 @@ class Aim:
     Attributes
     ----------
     wanted, unwanted
-        Weights of examples.
+        Weight of each example, shape (examples,).
     cost
         Weight of `wanted` that a unit of `unwanted` outweighs (lambda).
     """
@@ -58,36 +42,29 @@ class Aim:
     unwanted: Weights
     cost: float
 
-    def utility(self, covered: int, predicates: int) -> float:
-        """Wanted weight less the cost of the unwanted and of the predicates."""
-        gain = self.wanted.of(covered)
-        return gain - self.cost * self.unwanted.of(covered) - PREDICATE_COST * predicates
-
-    def within(self, members: int) -> Aim:
+    def within(self, members: npt.NDArray[np.bool_]) -> Aim:
         """The same aim over fewer examples."""
-        return Aim(self.wanted.within(members), self.unwanted.within(members), self.cost)
+        return Aim(self.wanted * members, self.unwanted * members, self.cost)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A conjunction with the examples that it covers and its utility."""
+    """A conjunction and its utility."""
 
     masks: Masks
-    covered: int
     utility: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    foil: float
+    gain: float
     utility: float
     masks: Masks
-    covered: int
 
 
-def constrained(index: ExampleIndex, masks: Sequence[int]) -> list[int]:
+def constrained(schema: Schema, masks: Sequence[int]) -> list[int]:
     """Positions of the fields that a conjunction restricts."""
-    return [at for at, full in enumerate(index.schema.full) if masks[at] != full]
+    return [at for at, full in enumerate(schema.full) if masks[at] != full]
 
 
 def overlaps(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -95,104 +72,140 @@ def overlaps(one: Sequence[int], other: Sequence[int]) -> bool:
     return all(a & b for a, b in zip(one, other, strict=True))
 
 
-def refinements(index: ExampleIndex, masks: Masks, covered: int, aim: Aim) -> Iterator[_Step]:
-    """Every refinement of a conjunction by one prefix of one field that sheds unwanted examples."""
-    local = aim.within(covered)
-    total, wrong = local.wanted.of(covered), local.unwanted.of(covered)
-    if not total or not wrong:
-        return
-    prior = wrong / (total + wrong)
-    before = math.log2((total + 0.1) / (total + wrong + 0.2))
-    predicates = len(constrained(index, masks)) + 1
-    for at, having in enumerate(index.having):
-        ranked = []
-        for code in bits(masks[at]):
-            good = local.wanted.of(having[code])
-            bad = local.unwanted.of(having[code])
-            if good or bad:
-                ranked.append(((bad + prior) / (good + bad + 1.0), code, good, bad))
-        ranked.sort()
-        kept = 0
-        good_sum = bad_sum = 0.0
-        for _, code, good, bad in ranked[:-1]:
-            kept |= 1 << code
-            good_sum += good
-            bad_sum += bad
-            if good_sum and bad_sum < wrong - 1e-9:
-                after = math.log2((good_sum + 0.1) / (good_sum + bad_sum + 0.2))
-                yield _Step(
-                    good_sum * (after - before),
-                    good_sum - aim.cost * bad_sum - PREDICATE_COST * predicates,
-                    (*masks[:at], kept, *masks[at + 1 :]),
-                    covered & index.with_values(at, kept),
-                )
-
-
-def beam(
-    index: ExampleIndex,
-    aim: Aim,
-    start: Masks | None = None,
-    *,
-    width: int = 6,
-    depth: int = 4,
-    pool: int = 8,
-) -> list[Found]:
-    """The most useful conjunctions, best first.
-
-    Each level keeps `width` refinements by utility and half as many by information gain, which
-    finds conjunctions whose single predicates look useless.
+class Ground:
+    """The examples that a search runs on.
 
     Parameters
     ----------
-    start
-        Conjunction to refine; everything when left out.
-    depth
-        Predicates added, at most.
-    pool
-        Conjunctions kept a level.
+    schema
+        Schema of the codes.
+    codes
+        Shape (examples, fields), int8.
     """
-    first = start or index.schema.full
-    edge = [(first, index.covered(first))]
-    seen: set[Masks] = {first}
-    found: list[Found] = []
-    for _ in range(depth):
-        steps: list[_Step] = []
-        for masks, covered in edge:
-            for step in refinements(index, masks, covered, aim):
+
+    def __init__(self, schema: Schema, codes: npt.NDArray[np.int8]):
+        self.schema = schema
+        self.index = ExampleIndex(schema, codes)
+        self.size = len(codes)
+        sizes = [len(field.values) for field in schema.fields]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
+        self._cells = np.zeros((sum(sizes), self.size), dtype=np.float32)
+        for at, start in enumerate(self._starts):
+            self._cells[start + codes[:, at].astype(np.int64), np.arange(self.size)] = 1.0
+
+    def members(self, masks: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """The examples that a conjunction covers, as booleans."""
+        return unpack(self.index.covered(masks), self.size)
+
+    def utility(self, masks: Masks, aim: Aim) -> float:
+        """Wanted weight less the cost of the unwanted and of the predicates."""
+        members = self.members(masks)
+        gain = float(aim.wanted[members].sum()) - aim.cost * float(aim.unwanted[members].sum())
+        return gain - PREDICATE_COST * len(constrained(self.schema, masks))
+
+    def beam(
+        self,
+        aim: Aim,
+        start: Masks | None = None,
+        *,
+        width: int = 6,
+        depth: int = 4,
+        pool: int = 8,
+    ) -> list[Found]:
+        """The most useful conjunctions, best first.
+
+        Each level keeps `width` refinements by utility and half as many by information gain, which
+        finds conjunctions whose single predicates look useless.
+
+        Parameters
+        ----------
+        aim
+            What to cover.
+        start
+            Conjunction to refine; everything when left out.
+        width
+            Refinements that go on, a level.
+        depth
+            Predicates added, at most.
+        pool
+            Conjunctions kept, a level.
+        """
+        edge = [start or self.schema.full]
+        seen: set[Masks] = set(edge)
+        found: list[Found] = []
+        for _ in range(depth):
+            steps = []
+            for step in self._refinements(edge, aim):
                 if step.masks not in seen:
                     seen.add(step.masks)
                     steps.append(step)
-        if not steps:
-            break
-        by_utility = sorted(steps, key=lambda step: (-step.utility, step.masks))
-        by_gain = sorted(steps, key=lambda step: (-step.foil, step.masks))
-        chosen = {step.masks: step for step in by_utility[:width] + by_gain[: width // 2]}
-        edge = [(step.masks, step.covered) for step in chosen.values()]
-        found += [Found(step.masks, step.covered, step.utility) for step in by_utility[:pool]]
-    found.sort(key=lambda item: (-item.utility, item.masks))
-    return found
+            if not steps:
+                break
+            by_utility = sorted(steps, key=lambda step: (-step.utility, step.masks))
+            by_gain = sorted(steps, key=lambda step: (-step.gain, step.masks))
+            chosen = by_utility[:width] + by_gain[: width // 2]
+            edge = list(dict.fromkeys(step.masks for step in chosen))
+            found += [Found(step.masks, step.utility) for step in by_utility[:pool]]
+        found.sort(key=lambda item: (-item.utility, item.masks))
+        return found
 
+    def _refinements(self, edge: Sequence[Masks], aim: Aim) -> Iterator[_Step]:
+        """Every refinement by one prefix of one field that sheds unwanted examples."""
+        members = np.stack([self.members(masks) for masks in edge], axis=1).astype(np.float32)
+        good = (self._cells @ (members * aim.wanted[:, None])).T.tolist()
+        bad = (self._cells @ (members * aim.unwanted[:, None])).T.tolist()
+        for masks, wanted, unwanted in zip(edge, good, bad, strict=True):
+            yield from self._prefixes(masks, wanted, unwanted, aim.cost)
 
-def repaired(
-    index: ExampleIndex, masks: Masks, rivals: Sequence[Sequence[int]], aim: Aim
-) -> Masks | None:
-    """The conjunction cut free of every rival, each on the field where that costs least.
+    def _prefixes(
+        self, masks: Masks, wanted: list[float], unwanted: list[float], cost: float
+    ) -> Iterator[_Step]:
+        first = len(self.schema.fields[0].values)
+        total, wrong = sum(wanted[:first]), sum(unwanted[:first])
+        if not total or not wrong:
+            return
+        prior = wrong / (total + wrong)
+        before = math.log2((total + 0.1) / (total + wrong + 0.2))
+        price = PREDICATE_COST * (len(constrained(self.schema, masks)) + 1)
+        for at, start in enumerate(self._starts):
+            ranked = []
+            for code in bits(masks[at]):
+                right, false = wanted[start + code], unwanted[start + code]
+                if right or false:
+                    ranked.append(((false + prior) / (right + false + 1.0), code, right, false))
+            ranked.sort()
+            kept = 0
+            covered = missed = 0.0
+            for _, code, right, false in ranked[:-1]:
+                kept |= 1 << code
+                covered += right
+                missed += false
+                if covered and missed < wrong:
+                    after = math.log2((covered + 0.1) / (covered + missed + 0.2))
+                    yield _Step(
+                        covered * (after - before),
+                        covered - cost * missed - price,
+                        (*masks[:at], kept, *masks[at + 1 :]),
+                    )
 
-    None when a cut would leave nothing.
-    """
-    for rival in rivals:
-        if not overlaps(masks, rival):
-            continue
-        best: tuple[float, Masks] | None = None
-        for at in constrained(index, rival):
-            rest = masks[at] & ~rival[at]
-            if not rest:
+    def repaired(self, masks: Masks, rivals: Sequence[Sequence[int]], aim: Aim) -> Masks | None:
+        """The conjunction cut free of every rival, each on the field where that costs least.
+
+        None when a cut would leave nothing.
+        """
+        for rival in rivals:
+            if not overlaps(masks, rival):
                 continue
-            cut = (*masks[:at], rest, *masks[at + 1 :])
-            value = aim.utility(index.covered(cut), len(constrained(index, cut)))
-            if best is None or value > best[0]:
-                best = (value, cut)
-        if best is None:
-            return None
-        masks = best[1]
-    return masks
+            best: tuple[float, Masks] | None = None
+            for at in constrained(self.schema, rival):
+                rest = masks[at] & ~rival[at]
+                if not rest:
+                    continue
+                cut = (*masks[:at], rest, *masks[at + 1 :])
+                value = self.utility(cut, aim)
+                if best is None or value > best[0]:
+                    best = (value, cut)
+            if best is None:
+                return None
+            masks = best[1]
+        return masks

@@ -1,0 +1,191 @@
+"""Rules worth having: the measures and the covering search of the symbolic proposer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from vepa.evolution.archive import Archive
+from vepa.evolution.proposers.committee import guess
+from vepa.evolution.proposers.search import Aim, Ground, Masks, Weights, constrained, overlaps
+from vepa.policy.authority import Authority
+from vepa.policy.matching import ALLOW, REFUSE
+from vepa.policy.rule import Evidence, RuleDecision
+from vepa.policy.schema import Schema
+
+__all__ = ["Piece", "Workbench"]
+
+#: A rule in the making: what it decides, and where.
+Piece = tuple[RuleDecision, Masks]
+
+DECISIONS: tuple[RuleDecision, RuleDecision] = ("allow", "refuse")
+#: Right examples that one wrong example outweighs (lambda), by the decision of the rule: a harm
+#: that is allowed costs twice as much as a harmless act that is refused.
+ERROR_COST: dict[RuleDecision, float] = {"allow": 8.0, "refuse": 4.0}
+#: What one more rule must be worth.
+RULE_COST = 1.0
+#: Utility that widening a rule by a value or a field must add.
+WIDEN_GAIN = 0.3
+MOST_RULES = 24
+MOST_SUPPORT = 1000
+#: Weight of a seen event without feedback, and the steps that its guessed label is rounded to.
+GUESS_WEIGHT = 0.5
+GUESS_STEPS = 16
+
+
+class Workbench:
+    """One archive, and what rules are worth on it.
+
+    Parameters
+    ----------
+    archive
+        The examples.
+    authority
+        The gate that rules will have to pass.
+
+    Attributes
+    ----------
+    least
+        Utility that a new rule must add where no rule decides yet: the support that the gate asks
+        of a spotless rule, by decision.
+    """
+
+    def __init__(self, archive: Archive, authority: Authority):
+        self.authority = authority
+        self.schema: Schema = archive.table.schema
+        self.ground, weights = _ground(archive, len(archive))
+        self.whole = {
+            "allow": Aim(weights["allow"], weights["refuse"], ERROR_COST["allow"]),
+            "refuse": Aim(weights["refuse"], weights["allow"], ERROR_COST["refuse"]),
+        }
+        self.least = {decision: _support_needed(authority, decision) for decision in DECISIONS}
+        self.labelled = {"allow": archive.allow, "refuse": archive.refuse}
+
+    def evidence(self, piece: Piece) -> Evidence:
+        """Labelled examples for and against, whenever they came."""
+        decision, masks = piece
+        covered = self.ground.index.covered(masks)
+        support = (covered & self.labelled[decision]).bit_count()
+        return Evidence(support, (covered & self.labelled[opposite(decision)]).bit_count())
+
+    def gated(self, piece: Piece) -> bool:
+        """Whether the evidence would do for authority."""
+        return self.authority.active(piece[0], self.evidence(piece))
+
+    def aim(self, decision: RuleDecision, beside: Sequence[Piece]) -> Aim:
+        """The examples that none of the pieces `beside` decides."""
+        free = np.ones(self.ground.size, dtype=np.bool_)
+        for _, masks in beside:
+            free &= ~self.ground.members(masks)
+        return self.whole[decision].within(free)
+
+    def value(self, piece: Piece, beside: Sequence[Piece]) -> float:
+        """What a piece adds to those beside it; nothing when it could have no authority."""
+        if not self.gated(piece):
+            return 0.0
+        return self.ground.utility(piece[1], self.aim(piece[0], beside)) - RULE_COST
+
+    def grown(self, known: Sequence[Piece] = ()) -> list[Piece]:
+        """Rules that cover the archive, one by one whatever adds most.
+
+        A rule that is `known` already is taken unless the best new one is worth more by the support
+        that it would have to gather first.
+        """
+        grown: list[Piece] = []
+        while len(grown) < MOST_RULES:
+            best = max(self.additions(grown), default=None)
+            if best is None:
+                break
+            stays = max(self._staying(known, grown), default=None)
+            piece = best[1]
+            if stays and stays[0] >= best[0] - self.least[piece[0]]:
+                piece = stays[1]
+            grown.append(piece)
+        return grown
+
+    def _staying(
+        self, known: Sequence[Piece], grown: Sequence[Piece]
+    ) -> Iterator[tuple[float, Piece]]:
+        for decision, masks in known:
+            if any(other != decision and overlaps(masks, rival) for other, rival in grown):
+                continue
+            yield self.value((decision, masks), grown), (decision, masks)
+
+    def additions(self, beside: Sequence[Piece]) -> Iterator[tuple[float, Piece]]:
+        """The best new rule of each decision, with what it adds."""
+        for decision in DECISIONS:
+            aim = self.aim(decision, beside)
+            rivals = [masks for other, masks in beside if other != decision]
+            best: tuple[float, Masks] | None = None
+            for found in self.ground.beam(aim):
+                if found.utility < self.least[decision] or (best and found.utility < best[0]):
+                    break
+                cut = self.ground.repaired(found.masks, rivals, aim)
+                if cut is None or not self.gated((decision, cut)):
+                    continue
+                gain = self.ground.utility(cut, aim)
+                if gain >= self.least[decision] and (best is None or gain > best[0]):
+                    best = (gain, cut)
+            if best:
+                piece = (decision, self.widened((decision, best[1]), rivals))
+                yield self.value(piece, beside), piece
+
+    def widened(self, piece: Piece, rivals: Sequence[Masks]) -> Masks:
+        """Drop predicates and admit values while utility rises and no conflict arises.
+
+        Examples of other rules count too: a wider rule must be right there as well.
+        """
+        decision, masks = piece
+        aim = self.whole[decision]
+        best = self.ground.utility(masks, aim)
+        improved = True
+        while improved:
+            improved = False
+            for candidate in self._wider(masks):
+                if any(overlaps(candidate, rival) for rival in rivals):
+                    continue
+                found = self.ground.utility(candidate, aim)
+                if found > best + WIDEN_GAIN and self.gated((decision, candidate)):
+                    masks, best, improved = candidate, found, True
+                    break
+        return masks
+
+    def _wider(self, masks: Masks) -> Iterator[Masks]:
+        fields = constrained(self.schema, masks)
+        if len(fields) > 1:
+            for at in fields:
+                yield (*masks[:at], self.schema.full[at], *masks[at + 1 :])
+        for at in fields:
+            for code in range(len(self.schema.fields[at].values)):
+                wider = masks[at] | 1 << code
+                if wider != masks[at] and (len(fields) > 1 or wider != self.schema.full[at]):
+                    yield (*masks[:at], wider, *masks[at + 1 :])
+
+
+def _support_needed(authority: Authority, decision: RuleDecision) -> float:
+    """The support at which a rule without contradictions gets authority (bounded search)."""
+    for support in range(MOST_SUPPORT):
+        if authority.active(decision, Evidence(support, 0)):
+            return float(support)
+    return float(MOST_SUPPORT)
+
+
+@lru_cache(maxsize=4)
+def _ground(archive: Archive, _size: int) -> tuple[Ground, dict[RuleDecision, Weights]]:
+    """Labelled examples and seen events together, with weights for each decision."""
+    table, context = archive.table, archive.context
+    ground = Ground(table.schema, np.concatenate([table.codes, context.codes]))
+    doubt = guess(table.codes, table.labels, context.codes)
+    steps = np.rint(doubt * GUESS_STEPS).astype(np.float32) / GUESS_STEPS
+    weights: dict[RuleDecision, Weights] = {
+        "allow": np.concatenate([table.labels == ALLOW, GUESS_WEIGHT * (1 - steps)]),
+        "refuse": np.concatenate([table.labels == REFUSE, GUESS_WEIGHT * steps]),
+    }
+    return ground, {name: values.astype(np.float32) for name, values in weights.items()}
+
+
+def opposite(decision: RuleDecision) -> RuleDecision:
+    """The other decision."""
+    return "refuse" if decision == "allow" else "allow"
