@@ -41,7 +41,7 @@ def test_a_hand_written_file_gets_schema_unit_status_and_canonical_predicates() 
         "  decision: refuse\n"
         "  when:\n"
         "    injection: {in: [followed]}\n"
-        "    recipient: {in: [internal, external, public]}\n"
+        "    recipient: {not_in: [none, self, unknown]}\n"
         "  status: active\n"
     )
 

@@ -106,7 +106,8 @@ def test_each_warning(
 
 
 def test_not_in_that_lists_unknown_is_meant() -> None:
-    found = warnings("{in: [internal, external, public]}", "{not_in: [none, self, unknown]}")
+    assert warnings("{in: [internal, external, public]}", "{not_in: [none, self, unknown]}") == []
+    found = warnings("{in: [internal, external, public]}", "{not_in: [unknown, none, self]}")
     assert [item.code for item in found] == ["not_canonical"]
 
 

@@ -15,6 +15,7 @@ from vepa.errors import PolicyError, VerificationError
 from vepa.policy import (
     Evidence,
     Policy,
+    Predicate,
     Provenance,
     Rule,
     Schema,
@@ -243,3 +244,23 @@ def test_what_is_no_policy_at_all(text: str) -> None:
         load_policy(text, "p.yaml")
     assert caught.value.where.line == (2 if "rules" in text else 1)
     assert caught.value.remedy
+
+
+def test_no_rule_admits_unknown_without_saying_so() -> None:
+    """Where nobody spelled a set, `not_in` is used only when it names `unknown`."""
+    schema = Schema(1, {"a": ["x", "y", "z", "w"]})
+    for mask in range(1, schema.full[0]):
+        rule = Rule.from_masks(schema, "r", "allow", (mask,))
+        predicate = rule.when["a"]
+        assert ("unknown" in predicate.values) == (bool(mask & 1) == (predicate.operator == "in"))
+        assert Rule.build(schema, "r", "allow", rule.when).masks == (mask,)
+
+
+def test_canonical_form_keeps_the_operator_and_sorts_values() -> None:
+    schema = Schema(1, {"a": ["x", "y", "z"], "b": ["p", "q"]})
+    rule = Rule.build(
+        schema, "r", "allow", {"b": {"in": ["q"]}, "a": {"not_in": ["unknown", "y", "x", "x"]}}
+    )
+    when = rule.canonical(schema).when
+    assert list(when) == ["a", "b"]
+    assert when["a"] == Predicate("not_in", ("x", "y", "unknown"))

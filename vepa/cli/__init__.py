@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         What stands after `vepa`; those of this process when left out.
     """
-    # The matrices here are small and work is spread over processes: BLAS threads would only contend.
+    # Matrices are small here and work is spread over processes: BLAS threads would only contend.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vepa.errors import PolicyError, Where
 from vepa.evolution.archive import Archive
+from vepa.evolution.origin import dated
 from vepa.evolution.proposers import Proposer, Request, proposer
 from vepa.evolution.proposers.base import Rejection
 from vepa.evolution.scoring import Score, Scorer
@@ -187,6 +189,13 @@ def rebuild(parent: Policy, record: Mapping[str, Any]) -> Policy:
     PolicyError
         When the record does not fit the parent.
     """
+    if record["parent"] != parent.policy_hash:
+        raise PolicyError(
+            f"the record is of an update of policy {record['parent'][:12]}…, "
+            f"not of {parent.policy_hash[:12]}…",
+            where=Where(field="parent"),
+            remedy="rebuild round by round, each from the policy of the round before",
+        )
     policy = parent
     for patch in record["accepted"]:
         policy = apply(policy, Patch.from_dict(patch, parent.schema))
@@ -235,8 +244,10 @@ class _Search:
             proposal = self.source.propose(self._request(base))
             if proposal.note and proposal.note not in self.notes:
                 self.notes.append(proposal.note)
+            heard = len(base.rejected)
             fresh = [self._try(base, patch) for patch in proposal.patches[: self._left()]]
-            if not any(fresh):
+            # The proposer is asked again after a rejection, so that it hears of it.
+            if not any(fresh) and len(base.rejected) == heard:
                 base.exhausted = True
 
     def pick(self) -> Candidate:
@@ -307,10 +318,12 @@ class _Search:
     def _try(self, base: Candidate, patch: Patch) -> bool:
         """Try one patch; True when it gave a new feasible candidate."""
         number = len(self.attempts) + 1
+        patch = dated(patch, self.root.policy, self.round)
         verification = self._verify(base.policy, patch)
         if verification.policy is None:
             self.attempts.append(Attempt(number, base.number, patch, verification.feedback, None))
-            base.rejected.append(Rejection(patch, verification.feedback))
+            if all(known.patch != patch for known in base.rejected):
+                base.rejected.append(Rejection(patch, verification.feedback))
             return False
         policy = verification.policy
         score = self._score(policy)

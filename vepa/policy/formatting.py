@@ -19,8 +19,8 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def canonical_text(text: str, file: str, schema: Schema) -> str:
     """The text of a policy file in canonical form; JSON stays JSON.
 
-    Every predicate has its one spelling; schema, unit and status are written out. Rules keep their
-    order. Decisions and both hashes of the policy stay, but for predicates that are spelled anew.
+    Fields and values stand in the schema's order; schema, unit and status are written out. Rules
+    keep their order and predicates their operator. No decision and no policy hash changes.
 
     Raises
     ------

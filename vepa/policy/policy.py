@@ -97,7 +97,7 @@ class Policy:
         }
 
     def canonical(self) -> Policy:
-        """The policy with every predicate in its canonical spelling; decisions do not change."""
+        """The policy in canonical spelling (see `Rule.canonical`); decisions do not change."""
         return self.with_rules(rule.canonical(self.schema) for rule in self.rules)
 
     def to_json(self) -> str:

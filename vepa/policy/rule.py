@@ -134,8 +134,14 @@ class Rule:
         return replace(self, status=status, evidence=evidence or self.evidence)
 
     def canonical(self, schema: Schema) -> Rule:
-        """The same rule with its predicates in canonical spelling."""
-        return replace(self, when=canonical_when(schema, self.masks))
+        """The same rule, its fields and values in the schema's order; operators stay as written."""
+        when = {}
+        for field_ in schema.fields:
+            predicate = self.when.get(field_.name)
+            if predicate is not None:
+                values = field_.spell(field_.mask(predicate.values))
+                when[field_.name] = Predicate(predicate.operator, values)
+        return replace(self, when=when)
 
     def describe(self) -> str:
         """The rule as one line of text."""
@@ -170,16 +176,17 @@ def masks_of(schema: Schema, when: Mapping[str, Predicate]) -> tuple[int, ...]:
 
 
 def canonical_when(schema: Schema, masks: Sequence[int]) -> dict[str, Predicate]:
-    """The one spelling of admissible sets.
+    """How admissible sets are spelled where nobody wrote them down.
 
-    Fields and values in the schema's order, `unknown` last; `in` unless `not_in` lists fewer.
+    Fields and values in the schema's order, `unknown` last; `in`, unless `not_in` lists fewer
+    values and names `unknown` among them: no rule admits `unknown` without saying so.
     """
     when: dict[str, Predicate] = {}
     for field_, mask in zip(schema.fields, masks, strict=True):
         if mask == field_.full:
             continue
         outside = field_.full & ~mask
-        if outside.bit_count() < mask.bit_count():
+        if outside & 1 and outside.bit_count() < mask.bit_count():
             when[field_.name] = Predicate("not_in", field_.spell(outside))
         else:
             when[field_.name] = Predicate("in", field_.spell(mask))

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from vepa.corpus.events import EventTable
 from vepa.evolution.archive import Archive
 from vepa.evolution.proposers.committee import guess
 from vepa.evolution.proposers.search import Aim, Ground, Masks, Weights, constrained, overlaps
@@ -55,7 +56,7 @@ class Workbench:
     def __init__(self, archive: Archive, authority: Authority):
         self.authority = authority
         self.schema: Schema = archive.table.schema
-        self.ground, weights = _ground(archive, len(archive))
+        self.ground, weights = _ground(archive.table, archive.context)
         self.whole = {
             "allow": Aim(weights["allow"], weights["refuse"], ERROR_COST["allow"]),
             "refuse": Aim(weights["refuse"], weights["allow"], ERROR_COST["refuse"]),
@@ -103,7 +104,7 @@ class Workbench:
             if stays and stays[0] >= best[0] - self.least[piece[0]]:
                 piece = stays[1]
             grown.append(piece)
-        return grown
+        return _without_shadowed(grown)
 
     def _staying(
         self, known: Sequence[Piece], grown: Sequence[Piece]
@@ -164,6 +165,18 @@ class Workbench:
                     yield (*masks[:at], wider, *masks[at + 1 :])
 
 
+def _without_shadowed(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces that are not part of a later, wider one of the same decision."""
+    return [
+        (decision, masks)
+        for at, (decision, masks) in enumerate(pieces)
+        if not any(
+            decision == other and all(a & b == a for a, b in zip(masks, wider, strict=True))
+            for other, wider in pieces[at + 1 :]
+        )
+    ]
+
+
 def _support_needed(authority: Authority, decision: RuleDecision) -> float:
     """The support at which a rule without contradictions gets authority (bounded search)."""
     for support in range(MOST_SUPPORT):
@@ -173,9 +186,11 @@ def _support_needed(authority: Authority, decision: RuleDecision) -> float:
 
 
 @lru_cache(maxsize=4)
-def _ground(archive: Archive, _size: int) -> tuple[Ground, dict[RuleDecision, Weights]]:
-    """Labelled examples and seen events together, with weights for each decision."""
-    table, context = archive.table, archive.context
+def _ground(table: EventTable, context: EventTable) -> tuple[Ground, dict[RuleDecision, Weights]]:
+    """Labelled examples and seen events together, with weights for each decision.
+
+    An archive that grows holds other tables, so what is cached can never be out of date.
+    """
     ground = Ground(table.schema, np.concatenate([table.codes, context.codes]))
     doubt = guess(table.codes, table.labels, context.codes)
     steps = np.rint(doubt * GUESS_STEPS).astype(np.float32) / GUESS_STEPS
