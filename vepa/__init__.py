@@ -13,19 +13,51 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vepa.corpus.events import EventTable, read_events
     from vepa.errors import InputError, VepaError
+    from vepa.policy.event import Event
+    from vepa.policy.matching import CompiledPolicy, Decision
+    from vepa.policy.policy import Policy
+    from vepa.policy.reading import load_policy
+    from vepa.policy.schema import Schema, bundled_schema
+    from vepa.policy.verifier import verify
     from vepa.project import Project
 
 __version__ = "0.1.0"
 
 #: Public name -> the module that defines it.
 _HOME = {
+    "CompiledPolicy": "vepa.policy.matching",
+    "Decision": "vepa.policy.matching",
+    "Event": "vepa.policy.event",
+    "EventTable": "vepa.corpus.events",
     "InputError": "vepa.errors",
+    "Policy": "vepa.policy.policy",
     "Project": "vepa.project",
+    "Schema": "vepa.policy.schema",
     "VepaError": "vepa.errors",
+    "bundled_schema": "vepa.policy.schema",
+    "load_policy": "vepa.policy.reading",
+    "read_events": "vepa.corpus.events",
+    "verify": "vepa.policy.verifier",
 }
 
-__all__ = ["InputError", "Project", "VepaError", "__version__"]
+__all__ = [
+    "CompiledPolicy",
+    "Decision",
+    "Event",
+    "EventTable",
+    "InputError",
+    "Policy",
+    "Project",
+    "Schema",
+    "VepaError",
+    "__version__",
+    "bundled_schema",
+    "load_policy",
+    "read_events",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
