@@ -12,7 +12,11 @@ __all__ = ["validate"]
 
 
 def validate(json: AsJson = False, project: ProjectDir = None) -> None:
-    """Check every YAML file of the project; names file, line and field of what is wrong."""
+    """Check the YAML files of the project; names file, line and field of what is wrong.
+
+    Checked are profiles, policies (`policy.yaml`, `*.policy.yaml`, `policies/*.yaml`), their
+    tests (`*.tests.yaml`), schemas and mappings. Others are listed as unchecked.
+    """
     from vepa.cli.registry import project_files
     from vepa.errors import Where
     from vepa.project import Project
