@@ -70,10 +70,14 @@ def run(
     seeds: Annotated[int, typer.Option(min=1, help="Number of shuffles.")] = 5,
     first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first shuffle.")] = 0,
     authority: Annotated[
-        str, typer.Option(metavar="MODE", help="Which rules may decide; `default` is `paper`.")
+        str,
+        typer.Option(
+            metavar="MODE",
+            help="Which rules may decide: paper (the default), prospective, or both joined by +.",
+        ),
     ] = "default",
     proposer: Annotated[
-        str, typer.Option(metavar="NAME", help="Where patches come from.")
+        str, typer.Option(metavar="NAME", help="Where patches come from; there is induction.")
     ] = "induction",
     patches: Annotated[int, typer.Option(min=0, help="Patches an update, at most.")] = 30,
     selection: Annotated[
@@ -104,6 +108,11 @@ def run(
 
     The policy that stands before a round decides all of it; then feedback reveals some labels; then
     the policy is updated. Scores use true labels, figures are means over seeds.
+
+    Covered: on the events that the policy decides; full: on all, where abstaining is a miss. Mean,
+    final and final3 coverage: share decided in all rounds, the last, the last three. Regression
+    rate: share of known right answers lost by updates. Adaptation: F1 of each updated policy on the
+    failures it was updated for. Surest, as many: a baseline on the events that it is surest of.
     """
     settings = _settings(
         {

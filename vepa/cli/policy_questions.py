@@ -58,8 +58,8 @@ def explain(
 
 
 def diff(
-    before: Annotated[Path, typer.Argument(metavar="A", help="The one policy.")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="The other policy.")],
+    before: Annotated[Path, typer.Argument(metavar="A", help="The policy before.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="The policy after.")],
     events: Annotated[
         Path | None,
         typer.Option("--events", metavar="FILE", help="Also count changed decisions on these."),
@@ -104,7 +104,11 @@ def test(
     json: AsJson = False,
     _project: ProjectDir = None,
 ) -> None:
-    """Run policy tests: events with the decision and the rules that are expected."""
+    """Run policy tests: events with the decision and the rules that are expected.
+
+    A tests file is a list of `{name?, event: {field: value}, unit?, expect: allow | refuse |
+    abstain, rules?: [ids]}`. Exit 1 when a test fails.
+    """
     from vepa.cli.views import show_tests
     from vepa.errors import InputError, SettingError
     from vepa.files import name_of, read_text

@@ -43,16 +43,17 @@ def migrate(
         typer.Option(
             "--lossy",
             help="Narrow or drop rules that NEW cannot express, instead of refusing. "
-            "They then decide less, never otherwise.",
+            "They then decide less, never otherwise. The mapping is needed all the same.",
         ),
     ] = False,
     json: AsJson = False,
     _project: ProjectDir = None,
 ) -> None:
-    """Bring a policy to another schema; decisions on old events do not change.
+    """Bring a policy to another schema; decisions on old events do not change without --lossy.
 
     A new field needs nothing. A new value is not admitted by any predicate of an old rule. A field
-    or a value that NEW lacks needs a line in the mapping; a removed value becomes `unknown`.
+    or a value that NEW lacks needs a line in the mapping; a value that is mapped to null becomes
+    `unknown`.
     """
     from vepa.errors import InputError
     from vepa.files import name_of, read_text, write_atomic
