@@ -10,7 +10,15 @@ import numpy as np
 from vepa.corpus.events import EventTable
 from vepa.evolution.archive import Archive
 from vepa.evolution.proposers.committee import guess
-from vepa.evolution.proposers.search import Aim, Ground, Masks, Weights, constrained, overlaps
+from vepa.evolution.proposers.search import (
+    Aim,
+    Found,
+    Ground,
+    Masks,
+    Weights,
+    constrained,
+    overlaps,
+)
 from vepa.policy.authority import Authority
 from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.rule import Evidence, RuleDecision
@@ -120,11 +128,11 @@ class Workbench:
             aim = self.aim(decision, beside)
             rivals = [masks for other, masks in beside if other != decision]
             best: tuple[float, Masks] | None = None
-            for found in self.ground.beam(aim):
+            for found in self.ground.beam(aim) or [self._everything(aim)]:
                 if found.utility < self.least[decision] or (best and found.utility < best[0]):
                     break
                 cut = self.ground.repaired(found.masks, rivals, aim)
-                if cut is None or not self.gated((decision, cut)):
+                if cut in (None, self.schema.full) or not self.gated((decision, cut)):
                     continue
                 gain = self.ground.utility(cut, aim)
                 if gain >= self.least[decision] and (best is None or gain > best[0]):
@@ -132,6 +140,10 @@ class Workbench:
             if best:
                 piece = (decision, self.widened((decision, best[1]), rivals))
                 yield self.value(piece, beside), piece
+
+    def _everything(self, aim: Aim) -> Found:
+        """What is left when no refinement sheds anything: all of it, to be cut free of rivals."""
+        return Found(self.schema.full, self.ground.utility(self.schema.full, aim))
 
     def widened(self, piece: Piece, rivals: Sequence[Masks]) -> Masks:
         """Drop predicates and admit values while utility rises and no conflict arises.
