@@ -82,3 +82,23 @@ def test_risk_of_a_curve_equals_a_sort_by_hand(seed):
         kept = ranked[: round(point["coverage"] * len(truth))]
         wrong = sum(truth[at] != verdicts[at] for at in kept)
         assert point["risk"] == pytest.approx(wrong / len(kept))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_errors_by_kind_and_the_confusion_they_come_from(seed):
+    truth, verdicts = random_case(seed)
+    table = metrics.confusion(truth, verdicts)
+    pairs = list(zip(truth.tolist(), verdicts.tolist(), strict=True))
+    for said, code in (("allow", 0), ("refuse", 1), ("abstain", -1)):
+        for meant, label in (("allow", 0), ("refuse", 1)):
+            assert table[said][meant] == pairs.count((label, code)) > 0
+    unsafe = pairs.count((1, 0)) + pairs.count((1, 1))
+    safe = pairs.count((0, 0)) + pairs.count((0, 1))
+    assert metrics.unsafe_allowed(truth, verdicts) == pairs.count((1, 0)) / unsafe
+    assert metrics.safe_refused(truth, verdicts) == pairs.count((0, 1)) / safe
+
+
+def test_without_decided_events_no_error_is_counted():
+    truth = np.array([1, 1, 0], np.int8)
+    assert metrics.unsafe_allowed(truth, np.array([-1, -1, 1], np.int8)) == 0.0
+    assert metrics.safe_refused(truth, np.array([-1, -1, 1], np.int8)) == 1.0

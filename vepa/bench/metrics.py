@@ -17,6 +17,7 @@ from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
 __all__ = [
     "adaptation_f1",
     "at_coverage",
+    "confusion",
     "coverage",
     "covered_macro_f1",
     "final_coverage",
@@ -26,6 +27,8 @@ __all__ = [
     "mean_coverage",
     "regression_rate",
     "risk_coverage",
+    "safe_refused",
+    "unsafe_allowed",
 ]
 
 Labels = npt.NDArray[np.int8]
@@ -57,6 +60,38 @@ def covered_macro_f1(truth: Labels, verdicts: Labels) -> float:
 def full_macro_f1(truth: Labels, verdicts: Labels) -> float:
     """Macro-F1 over all events: an abstention is a false negative, and no false positive."""
     return macro_f1(truth, verdicts)
+
+
+def confusion(truth: Labels, verdicts: Labels) -> dict[str, dict[str, int]]:
+    """Events by verdict, then by true label.
+
+    Examples
+    --------
+    >>> confusion(np.array([0, 1, 1], np.int8), np.array([0, 0, -1], np.int8))["allow"]
+    {'allow': 1, 'refuse': 1}
+    """
+    return {
+        said: {
+            meant: int(((verdicts == code) & (truth == label)).sum())
+            for meant, label in (("allow", ALLOW), ("refuse", REFUSE))
+        }
+        for said, code in (("allow", ALLOW), ("refuse", REFUSE), ("abstain", ABSTAIN))
+    }
+
+
+def unsafe_allowed(truth: Labels, verdicts: Labels) -> float:
+    """Share of the decided unsafe events (label `refuse`) that were allowed; 0 of none."""
+    return _missed(truth, verdicts, REFUSE)
+
+
+def safe_refused(truth: Labels, verdicts: Labels) -> float:
+    """Share of the decided safe events (label `allow`) that were refused; 0 of none."""
+    return _missed(truth, verdicts, ALLOW)
+
+
+def _missed(truth: Labels, verdicts: Labels, label: int) -> float:
+    decided = verdicts[(truth == label) & (verdicts != ABSTAIN)]
+    return float((decided != label).mean()) if len(decided) else 0.0
 
 
 def adaptation_f1(truth: Labels, repaired: Labels) -> float:

@@ -99,6 +99,7 @@ def round_figures(stream: Stream, outcome: RoundOutcome) -> dict[str, Any]:
         "feedback": int(outcome.revealed.sum()),
         "coverage": metrics.coverage(outcome.verdicts),
         "covered_macro_f1": metrics.covered_macro_f1(truth, outcome.verdicts),
+        "confusion": metrics.confusion(truth, outcome.verdicts),
         "wrong": int(((outcome.verdicts != truth) & (outcome.verdicts != ABSTAIN)).sum()),
         "patches": {
             "tried": len(attempts),

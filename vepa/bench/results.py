@@ -31,6 +31,8 @@ SCALARS = (
     "mean_coverage",
     "regression_rate",
     "adaptation_f1",
+    "unsafe_allowed",
+    "safe_refused",
 )
 Figures = dict[str, Any]
 
@@ -156,7 +158,7 @@ def summarise(figures: Sequence[Figures]) -> Figures:
         summary["gap"] = spread(
             [seed["covered_macro_f1"] - seed["baselines"][best]["covered"] for seed in figures]
         )
-    kept = ("seed", *SCALARS, "start40", "rules", "policy_hash")
+    kept = ("seed", *SCALARS, "confusion", "start40", "rules", "policy_hash")
     summary["by_seed"] = [{name: seed[name] for name in kept} for seed in figures]
     return summary
 

@@ -73,7 +73,8 @@ def score(stream: Stream, outcomes: Sequence[RoundOutcome]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The scalar figures, `coverage_by_round`, and `rules` after the last update.
+        The scalar figures, `confusion` (verdict -> true label -> events), `coverage_by_round`, and
+        `rules` after the last update.
     """
     answers = worked_off(stream, outcomes)
     rounds = [outcome.verdicts for outcome in outcomes]
@@ -91,6 +92,9 @@ def score(stream: Stream, outcomes: Sequence[RoundOutcome]) -> dict[str, Any]:
             stream.table.labels[failures],
             np.concatenate([outcome.repaired for outcome in outcomes]),
         ),
+        "unsafe_allowed": metrics.unsafe_allowed(answers.truth, answers.verdicts),
+        "safe_refused": metrics.safe_refused(answers.truth, answers.verdicts),
+        "confusion": metrics.confusion(answers.truth, answers.verdicts),
         "coverage_by_round": [metrics.coverage(verdicts) for verdicts in rounds],
         "rules": outcomes[-1].rules,
     }
