@@ -39,9 +39,23 @@ def test_json_is_one_document_and_out_holds_the_same(rjudge_path, tmp_path, caps
 def test_people_get_a_table(rjudge_path, capsys):
     code, out, _ = bench(capsys, rjudge_path, *QUICK, "--baselines", "lookup")
     assert code == 0
-    assert "covered macro f1" in out
-    assert "lookup of " in out
-    assert "lookup.colour" not in out
+    assert "macro-F1 on covered events" in out
+    assert "unsafe allowed, of those decided" in out
+    assert "look-up on " in out
+    assert "lookup" not in out
+    assert "not asked for" not in out
+    assert "seed 0, " in out
+    assert "± –" in out, "one seed has no deviation"
+    assert "± 0" not in out
+
+
+def test_people_are_told_that_no_look_up_was_made(rjudge_path, capsys):
+    code, out, _ = bench(capsys, rjudge_path, *QUICK, "--baselines", "hoeffding", "--seeds", 2)
+    assert code == 0
+    assert "look-ups were not asked for" in out
+    assert "Hoeffding tree, tuned" in out
+    assert "± –" not in out
+    assert "seeds 0 to 1, " in out
 
 
 def test_options_reach_the_settings(rjudge_path, capsys):

@@ -35,6 +35,13 @@ def test_the_contract(document):
     for name in SCALARS:
         assert set(document[name]) == {"mean", "sd"}
         assert 0.0 <= document[name]["mean"] <= 1.0
+    assert {"unsafe_allowed", "safe_refused"} <= set(SCALARS)
+    for seed in document["by_seed"]:
+        allowed, refused = seed["confusion"]["allow"], seed["confusion"]["refuse"]
+        decided = {label: allowed[label] + refused[label] for label in ("allow", "refuse")}
+        assert seed["unsafe_allowed"] == allowed["refuse"] / decided["refuse"]
+        assert seed["safe_refused"] == refused["allow"] / decided["allow"]
+        assert sum(sum(row.values()) for row in seed["confusion"].values()) == 188
     assert {"coverage", "f1"} <= set(document["start40"])
     assert isinstance(document["start40"]["coverage"], float)
     assert document["start40"]["labels"] == 40

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from small_runs import SmallProject, products
 
+from vepa.bench.comparison import best_field, errors_by_kind, standing
 from vepa.bench.runs import plan
 from vepa.project import Project
 
@@ -101,8 +102,11 @@ def test_the_command_makes_the_run(
     assert told["figures"]["covered_macro_f1"] == summary["covered_macro_f1"]
     assert products(Path(told["folder"])) == products(finished), "as without Prefect, byte for byte"
     assert "Traceback" not in result.stderr
+    assert told["figures"]["unsafe_allowed"] == summary["unsafe_allowed"]
     for number in range(1, 6):
         assert f"round  {number}" in result.stderr
+    first = next(text for text in result.stderr.splitlines() if "round  1" in text)
+    assert first.index("0% covered") < first.index("→ update:") < first.index(" active")
     assert servers_of(project) == []
 
 
@@ -141,6 +145,7 @@ def test_a_second_run_says_that_all_stands(
     assert result.returncode == 0, result.stderr
     assert "finished already" in result.stderr
     assert "policy explain" in result.stdout
+    assert " s\n" not in result.stdout, "nothing was done, so nothing took time"
     assert products(folder_of(project)) == before
     assert seconds < 10, "no server is started"
 
@@ -164,6 +169,40 @@ def test_a_dry_run_of_a_finished_run_says_so(
     assert told["finished"] is True
     assert told["stages"] == {"all": 9, "done": 9}
     assert told["seconds"] == 0
+    text = vepa(project, "run", "--profile", "small", "--dry-run").stdout
+    assert "Nothing is left to do" in text
+    assert "it runs" not in text
+
+
+def test_the_summary_compares_and_names_what_comes_next(
+    ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
+) -> None:
+    project, _ = ran
+    folder = folder_of(project)
+    summary = json.loads((folder / "summary.json").read_text())
+    text = vepa(project, "run", "--profile", "small").stdout
+    assert errors_by_kind(summary["confusion"]) in text
+    assert summary["confusion"]["allow"]["refuse"] > 0
+    field = best_field(summary["baselines"])
+    best = summary["baselines"][f"lookup.{field}"]
+    assert f"best single field: {field} {best['covered']:.3f} / {best['full']:.3f}" in text
+    assert f"Hoeffding tree {summary['baselines']['hoeffding']['covered']:.3f}" in text
+    assert str(standing(summary)) in text
+
+    commands = [line.strip() for line in text[text.index("Next:") :].splitlines()[1:]]
+    assert [line.split(" ")[1:3] for line in commands[:3]] == [
+        ["policy", "show"],
+        ["policy", "explain"],
+        ["policy", "diff"],
+    ]
+    explain, diff = (line.split(" ")[1:] for line in commands[1:3])
+    assert explain[2].endswith("policies/round-004.yaml"), "it decided the last round"
+    why = vepa(project, *explain, "--json")
+    assert why.returncode == 0, why.stderr
+    (event,) = json.loads(why.stdout)["events"]
+    assert event["verdict"] != event["label"], "an event that was decided wrongly"
+    assert [part.split("/")[-1] for part in diff[2:]] == ["round-001.yaml", "round-005.yaml"]
+    assert vepa(project, *diff).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -203,7 +242,8 @@ def test_a_missing_package_is_named_before_anything_is_written(project: SmallPro
         check=False,
     )
     assert result.returncode == 2
-    assert "pip install 'vepa[pipeline]'" in result.stderr
+    assert "package 'prefect' is not installed" in result.stderr
+    assert "[pipeline]'" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (project.folder / "artifacts").exists()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["best_field", "counted", "errors_by_kind", "method_name", "standing"]
+__all__ = ["FIGURES", "best_field", "counted", "errors_by_kind", "method_name", "standing"]
 
 Figures = Mapping[str, Any]
 _NAMES = {
@@ -17,6 +17,18 @@ _NAMES = {
     "ripper": "RIPPER",
     "hoeffding": "Hoeffding tree",
     "hoeffding_tuned": "Hoeffding tree, tuned",
+}
+#: Figure -> what people read.
+FIGURES = {
+    "covered_macro_f1": "macro-F1 on covered events",
+    "full_macro_f1": "macro-F1 on all events",
+    "final_coverage": "coverage of the last round",
+    "final3_coverage": "coverage of the last three rounds",
+    "mean_coverage": "coverage over all rounds",
+    "regression_rate": "regression rate",
+    "adaptation_f1": "adaptation F1",
+    "unsafe_allowed": "unsafe allowed, of those decided",
+    "safe_refused": "safe refused, of those decided",
 }
 _LOOKUP = "lookup."
 #: How a learner is scored -> the policy's own figure, and on what.
@@ -64,7 +76,8 @@ def best_field(baselines: Mapping[str, Figures], kind: str = "covered") -> str |
 
 def standing(summary: Figures) -> str | None:
     """Whether the policy is above the best single field, in a sentence; None without look-ups."""
-    below, above = [], []
+    below: list[str] = []
+    above: list[str] = []
     for kind, (figure, where) in _KINDS.items():
         field = best_field(summary["baselines"], kind)
         if field is None:

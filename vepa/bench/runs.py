@@ -31,7 +31,7 @@ from vepa.policy.policy import Policy
 from vepa.policy.reading import load_policy
 from vepa.project import Project
 
-__all__ = ["Run", "begin", "open_run", "plan", "round_stage", "write_manifest"]
+__all__ = ["Run", "begin", "file_of", "open_run", "plan", "round_stage", "write_manifest"]
 
 
 #: Proposers that call no language model.
@@ -212,6 +212,13 @@ def begin(run: Run, *, fresh: bool = False) -> Run:
     return run
 
 
+def file_of(run: Run) -> dict[str, int]:
+    """Id of an event -> position of its file among the run's files."""
+    if len(run.files) == 1:
+        return dict.fromkeys(run.stream.table.ids, 0)
+    return {name: at for at, file in enumerate(run.files) for name in read_events(file).ids}
+
+
 def round_stage(number: int) -> str:
     """Name of a round's stage."""
     return f"round-{number:03}"
@@ -244,7 +251,15 @@ def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], r
     inputs = {
         "name": name,
         "profile": profile.model_dump(mode="json"),
-        "events": {"sha256": table.sha256, "number": len(table), "unit": table.unit},
+        "events": {
+            "sha256": table.sha256,
+            "files": {
+                entry: sha256_of(file.read_bytes())
+                for entry, file in zip(profile.events, files, strict=True)
+            },
+            "number": len(table),
+            "unit": table.unit,
+        },
         "schema": {"version": table.schema.version, "sha256": table.schema.sha256},
         "code": code_sha256(),
         "versions": versions(),

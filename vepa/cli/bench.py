@@ -112,7 +112,9 @@ def run(
     Covered: on the events that the policy decides; full: on all, where abstaining is a miss. Mean,
     final and final3 coverage: share decided in all rounds, the last, the last three. Regression
     rate: share of known right answers lost by updates. Adaptation: F1 of each updated policy on the
-    failures it was updated for. Surest, as many: a baseline on the events that it is surest of.
+    failures it was updated for. Unsafe allowed: share of the decided events labelled refuse that
+    were allowed; safe refused: likewise. Surest, as many: a baseline on the events that it is
+    surest of.
     """
     settings = _settings(
         {
@@ -235,14 +237,21 @@ def _show(out: Output, document: Mapping[str, Any]) -> None:
         for view, shown in figures.get("views", {"": figures}).items():
             title = ", ".join(part for part in (name, view) if part)
             _show_figures(out, shown, title)
+    if "lookup" not in document["config"]["baselines"]:
+        out.text(
+            "single-field look-ups were not asked for; --baselines lookup shows how far one field "
+            "alone carries"
+        )
     seeds = document["config"]["seeds"]
-    out.text(f"seeds {seeds[0]} to {seeds[-1]}, {document['seconds']:.1f} s")
+    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    out.text(f"{told}, {document['seconds']:.1f} s")
 
 
 def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
-    from vepa.bench.results import SCALARS
+    from vepa.bench.comparison import FIGURES
 
-    rows = [(name.replace("_", " "), _spread(figures[name])) for name in SCALARS]
+    alone = len(figures["by_seed"]) == 1
+    rows = [(name, _spread(figures[key], alone)) for key, name in FIGURES.items()]
     began = figures["start40"]
     rows.append(
         ("first 40 labels", f"coverage {began['coverage']:.3f}, covered F1 {began['f1']:.3f}")
@@ -253,23 +262,26 @@ def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
     rows.append(("rules", f"{rules['archive']:.1f}, {rules['active']:.1f} of them active"))
     if "gap" in figures:
         best = figures["baselines"]["lookup"]["field"]
-        rows.append((f"above the look-up on {best}", _spread(figures["gap"])))
+        rows.append((f"above the look-up on {best}", _spread(figures["gap"], alone)))
     out.table(("figure", "mean ± sd"), rows, title=title or None)
     if "baselines" in figures:
-        _show_baselines(out, figures)
+        _show_baselines(out, figures, alone)
 
 
-def _show_baselines(out: Output, figures: Mapping[str, Any]) -> None:
-    ours = ("VEPA", _spread(figures["covered_macro_f1"]), _spread(figures["full_macro_f1"]), "")
-    rows = [ours]
+def _show_baselines(out: Output, figures: Mapping[str, Any], alone: bool) -> None:
+    from vepa.bench.comparison import method_name
+
+    ours = (figures["covered_macro_f1"], figures["full_macro_f1"])
+    rows = [("VEPA", *(_spread(figure, alone) for figure in ours), "")]
     for name, found in figures["baselines"].items():
         if name.startswith("lookup."):
             continue  # the best of them stands below them as `lookup`
-        label = f"lookup of {found['field']}" if "field" in found else name
-        covered, full, surest = (_spread(found[kind]) for kind in _KINDS)
-        rows.append((label, covered, full, surest))
+        key = f"lookup.{found['field']}" if "field" in found else name
+        covered, full, surest = (_spread(found[kind], alone) for kind in _KINDS)
+        rows.append((method_name(key), covered, full, surest))
     out.table(("macro-F1", "where VEPA decides", "everywhere", "surest, as many"), rows)
 
 
-def _spread(value: Mapping[str, float]) -> str:
-    return f"{value['mean']:.3f} ± {value['sd']:.3f}"
+def _spread(value: Mapping[str, float], alone: bool) -> str:
+    """Mean and deviation; one seed alone has no deviation."""
+    return f"{value['mean']:.3f} ± {'–' if alone else format(value['sd'], '.3f')}"

@@ -1,0 +1,201 @@
+"""What `vepa run` says of a run before it begins and once it is finished."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vepa.cli.console import Output
+
+if TYPE_CHECKING:
+    from vepa.bench.runs import Run
+
+__all__ = ["near", "tell_plan", "tell_result"]
+
+_FIGURES = (
+    "covered_macro_f1",
+    "full_macro_f1",
+    "final_coverage",
+    "final3_coverage",
+    "mean_coverage",
+    "regression_rate",
+    "adaptation_f1",
+    "unsafe_allowed",
+    "safe_refused",
+    "confusion",
+)
+
+
+def tell_plan(out: Output, planned: Run) -> None:
+    """What a run would do: `vepa run --dry-run`."""
+    from vepa.bench.comparison import counted
+    from vepa.bench.conduct import estimate
+
+    expected = estimate(planned)
+    folder = planned.folder
+    done = len(planned.needs) - len(planned.missing)
+    out.document(
+        {
+            "dry_run": True,
+            "id": planned.id,
+            "folder": str(folder),
+            "finished": planned.finished,
+            "stages": {"all": len(planned.needs), "done": done},
+            **expected.to_dict(),
+        }
+    )
+    if out.json:
+        return
+    patches = counted(expected.patches, "patch")
+    rows = [
+        ("run", planned.id),
+        ("rounds", f"{expected.rounds} over {counted(expected.events, 'event')}"),
+        ("feedback", counted(expected.labels, "label")),
+        ("updates", f"{expected.updates}, at most {patches} in all"),
+        ("baselines", ", ".join(_people(name) for name in expected.baselines) or "none"),
+        ("model calls", str(expected.model_calls)),
+        ("cost", f"{expected.cost_usd:.2f} USD"),
+        ("time", "none" if planned.finished else f"about {max(expected.seconds, 1):.0f} s"),
+        ("done already", f"{done} of {counted(len(planned.needs), 'stage')}"),
+        ("products", f"{near(folder)}/"),
+    ]
+    for name, value in rows:
+        out.text(f"{name:13} {value}")
+    if planned.finished:
+        out.text("\nNothing is left to do: all products stand; --fresh would make them again.")
+    else:
+        out.text("\nNothing was written. Without --dry-run it runs.")
+
+
+def _people(family: str) -> str:
+    return "look-up" if family == "lookup" else family
+
+
+def tell_result(out: Output, planned: Run, stood: bool, seconds: float) -> None:
+    """Figures of a finished run and what to do with its products."""
+    from vepa.bench.stages import read_summary
+
+    folder = planned.folder
+    summary = read_summary(folder)
+    out.document(
+        {
+            "id": planned.id,
+            "folder": str(folder),
+            "report": str(folder / "report.html"),
+            "policy": str(folder / "policy.yaml"),
+            "policy_hash": summary["policy_hash"],
+            "already_finished": stood,
+            "figures": {name: summary[name] for name in _FIGURES},
+            "rules": summary["rules"],
+            "model_calls": planned.model_calls,
+            "cost_usd": planned.cost_usd,
+            "seconds": round(seconds, 3),
+        }
+    )
+    if out.json:
+        return
+    if stood:
+        out.note("This run is finished already, all products stand; --fresh makes it again.")
+    out.text(f"\n{planned.profile.title or planned.name}")
+    for name, value in _summary_rows(planned, summary, None if stood else seconds):
+        out.text(f"  {name:17} {value}")
+    for text in _comparisons(summary):
+        out.text(f"  {text}")
+    out.text(f"\nReport  {near(folder / 'report.html')}")
+    out.text(f"Policy  {near(folder / 'policy.yaml')}")
+    out.text("\nNext:")
+    for text in _next(planned):
+        out.text(f"  {text}")
+
+
+def _summary_rows(
+    planned: Run, summary: Mapping[str, Any], seconds: float | None
+) -> Iterator[tuple[str, str]]:
+    from vepa.bench.comparison import counted, errors_by_kind
+
+    rules = summary["rules"]
+    yield "covered macro-F1", f"{summary['covered_macro_f1']:.3f}"
+    last, mean = summary["final_coverage"], summary["mean_coverage"]
+    yield "coverage", f"{last:.1%} in the last round, {mean:.1%} over all"
+    yield "full macro-F1", f"{summary['full_macro_f1']:.3f} (abstaining is a miss)"
+    yield "errors", errors_by_kind(summary["confusion"])
+    yield "rules", f"{rules['active']} active of {rules['archive']} verified"
+    cost = f"{counted(planned.model_calls, 'model call')}, {planned.cost_usd:.2f} USD"
+    yield "cost", cost if seconds is None else f"{cost}, {seconds:.1f} s"
+
+
+def _comparisons(summary: Mapping[str, Any]) -> Iterator[str]:
+    """The other learners, and whether the policy is above the best single field."""
+    from vepa.bench.comparison import best_field, method_name, standing
+
+    others = summary["baselines"]
+    field = best_field(others)
+    rows = [(f"best single field: {field}", f"lookup.{field}")] if field else []
+    rows += [(method_name(key), key) for key in others if not key.startswith("lookup.")]
+    told = [
+        f"{name} {others[key]['covered']:.3f} / {others[key]['full']:.3f}" for name, key in rows
+    ]
+    if told:
+        told.insert(0, f"VEPA {summary['covered_macro_f1']:.3f} / {summary['full_macro_f1']:.3f}")
+        yield f"compared          {'; '.join(told)}"
+        yield "                  (macro-F1 where VEPA decides / everywhere)"
+    text = standing(summary)
+    if text:
+        yield f"                  {text}"
+
+
+def _next(planned: Run) -> Iterator[str]:
+    """Commands that go on from here, as they can be typed here."""
+    command, folder = _command(), planned.folder
+    policy = _typed(folder / "policy.yaml")
+    events = _typed(planned.files[0])
+    number, file, name = _example(planned)
+    deciding = _typed(folder / "policies" / f"round-{number - 1:03}.yaml")
+    yield f"{command} policy show {policy}"
+    yield f"{command} policy explain {deciding} {_typed(file)} --id {shlex.quote(name)}"
+    if planned.profile.rounds > 1:
+        ends = (1, planned.profile.rounds)
+        first, last = (_typed(folder / "policies" / f"round-{at:03}.yaml") for at in ends)
+        yield f"{command} policy diff {first} {last}"
+    yield f"{command} decide --policy {policy} {events}"
+
+
+def _example(planned: Run) -> tuple[int, Path, str]:
+    """Round, file and id of an event worth asking about: decided wrongly, in the last round.
+
+    Without a wrong decision there it is the first that was decided, else the first event.
+    """
+    from vepa.bench.runs import file_of
+    from vepa.policy.matching import ABSTAIN, CompiledPolicy
+
+    number, table = planned.profile.rounds, planned.stream.table
+    rows = planned.stream.rounds[number - 1].indices
+    said = CompiledPolicy(planned.policy(number - 1)).decide_columns(table.take(rows).columns)
+    decided = said != ABSTAIN
+    wrong = decided & (said != table.labels[rows])
+    chosen = next((rows[found] for found in (wrong, decided) if found.any()), rows)
+    name = table.ids[chosen[0]]
+    return number, planned.files[file_of(planned)[name]], name
+
+
+def _typed(path: Path) -> str:
+    return shlex.quote(near(path))
+
+
+def near(path: Path) -> str:
+    """A path as short as it can be typed here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _command() -> str:
+    """How this command was called: `vepa` where the shell finds it, else its path."""
+    called = Path(sys.argv[0]).absolute()
+    found = shutil.which("vepa")
+    same = found is not None and Path(found).absolute() == called
+    return "vepa" if same or not os.access(called, os.X_OK) else near(called)
