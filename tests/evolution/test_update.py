@@ -189,6 +189,10 @@ def test_ties_go_to_the_smaller_edit_then_to_fewer_predicates():
     for order in itertools.permutations([drop, add]):
         result = evolve(parent, archive, source=Scripted(order))
         assert [known.id for known in result.policy.rules] == ["short"]
+    # The smaller edit is picked although it leaves more predicates.
+    for order in itertools.permutations([drop, short]):
+        result = evolve(parent, archive, source=Scripted(order))
+        assert [known.id for known in result.policy.rules] == ["idle", "short"]
 
 
 def test_equal_edits_with_equal_predicates_are_told_apart_by_their_hash():
