@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from evolving import WORLD, archive_of, drawn
+from evolving import WORLD, Scripted, adding, archive_of, drawn, rule
 
 from vepa.bench.prequential import Prequential
 from vepa.bench.streams import StreamSettings, make_stream
@@ -122,3 +122,25 @@ def test_a_run_of_rounds_is_repeated_to_the_letter():
         return found.hexdigest()
 
     assert digest(0) == digest(0) != digest(1)
+
+
+def test_what_is_drawn_follows_from_seed_and_round():
+    archive = archive_of(drawn(200, law, seed=1))
+    settings = EvolutionSettings(packet=10, scored="all")
+
+    def packets(seed, round):
+        source = Scripted(*[[adding(rule(f"r{at}", "refuse", noise=["p"]))] for at in range(3)])
+        update(
+            Policy(WORLD),
+            archive,
+            round=round,
+            authority=authority(),
+            settings=settings,
+            seed=seed,
+            source=source,
+        )
+        return [(asked.repair, asked.keep, asked.rng.random()) for asked in source.requests]
+
+    assert packets(0, 1) == packets(0, 1)
+    assert packets(0, 1) != packets(1, 1)
+    assert packets(0, 1) != packets(0, 2)
