@@ -10,6 +10,7 @@ from evolving import WORLD, archive_of, drawn, rows, rule, said
 from vepa.errors import SettingError
 from vepa.evolution import Archive, EvolutionSettings, proposer, update
 from vepa.evolution.proposers import PROPOSERS, Request
+from vepa.evolution.proposers.search import overlaps
 from vepa.evolution.proposers.workbench import Workbench
 from vepa.policy import Policy, authority
 from vepa.policy.patches import OPERATIONS, apply
@@ -209,6 +210,17 @@ def test_what_is_left_over_gets_a_rule_even_when_nothing_speaks_against_it(odd):
 def test_labels_of_one_kind_make_no_rule_that_matches_everything(label):
     archive = archive_of(drawn(100, lambda e: label))
     assert propose(Policy(WORLD), archive) == ()
+
+
+def test_widening_stops_at_a_rival():
+    bench = Workbench(archive_of(drawn(300, by_colour, seed=3)), authority("paper"))
+    narrow = rule("n", "refuse", colour=["red"], size=["small"])
+    rival = rule("v", "allow", size=["large"], noise=["p"])
+    free = bench.widened(narrow.key, [])
+    assert overlaps(free, rival.masks)
+    held = bench.widened(narrow.key, [rival.masks])
+    assert not overlaps(held, rival.masks)
+    assert all(before & after == before for before, after in zip(narrow.masks, held, strict=True))
 
 
 def test_only_known_proposers_are_made():
