@@ -42,18 +42,32 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The place of a fault: file, line (from 1), and dotted field path; each may be unknown."""
+    """The place of a fault; each part may be unknown.
+
+    Attributes
+    ----------
+    file
+        The file.
+    line
+        Line, from 1.
+    field
+        Dotted path, for machines.
+    label
+        The field as people call it, where that differs from its path.
+    """
 
     file: str | None = None
     line: int | None = None
     field: str | None = None
+    label: str | None = None
 
     def __str__(self) -> str:
         place = self.file or ""
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
-        if self.field:
-            place = f"{place}: {self.field}" if place else self.field
+        shown = self.label or self.field
+        if shown:
+            place = f"{place}: {shown}" if place else shown
         return place
 
 
@@ -100,6 +114,7 @@ class InputError(VepaError):
             file=self.where.file or file,
             line=self.where.line if self.where.line is not None else line,
             field=self.where.field,
+            label=self.where.label,
         )
         return self
 
@@ -134,10 +149,11 @@ class VerificationError(PolicyError):
         self.feedback = tuple(feedback)
         rejecting = [item for item in self.feedback if item.rejects]
         first = rejecting[0]
-        more = f" (and {len(rejecting) - 1} more findings)" if len(rejecting) > 1 else ""
+        others = len(rejecting) - 1
+        more = f" (and {others} more finding{'s' if others > 1 else ''})" if others else ""
         super().__init__(
             f"{first.message}{more}",
-            where=Where(file=file, line=first.line, field=first.field),
+            where=Where(file=file, line=first.line, field=first.field, label=first.place),
             remedy=first.remedy or "`vepa policy check` lists every finding",
         )
 
@@ -164,9 +180,13 @@ class MissingExtraError(VepaError):
     exit_code = 2
 
     def __init__(self, package: str, extra: str):
-        super().__init__(
-            f"the package {package!r} is not installed\n  remedy: pip install 'vepa[{extra}]'"
+        self.message = f"the package {package!r} is not installed"
+        # Never `vepa[extra]` alone: an index may know something else by that name.
+        self.remedy = (
+            f"it comes with the extra {extra!r}: `pip install '.[{extra}]'` in the folder of "
+            f"VEPA's source, or `pip install 'FILE.whl[{extra}]'` with the wheel that you installed"
         )
+        super().__init__(f"{self.message}\n  remedy: {self.remedy}")
         self.package = package
         self.extra = extra
 

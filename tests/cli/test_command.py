@@ -13,6 +13,7 @@ import pytest
 
 import vepa as package
 from vepa.cli import console
+from vepa.errors import MissingExtraError
 
 HEAVY = ("numpy", "pydantic", "yaml", "polars", "prefect", "rich", "vepa.policy")
 
@@ -172,3 +173,17 @@ def test_tables_show_markup_as_text_and_go_where_text_goes(
         shown, other = (told.err, told.out) if as_json else (told.out, told.err)
         assert "[red]x[/red]" in shown
         assert other == ""
+
+
+def test_a_missing_extra_sends_nobody_to_an_unknown_package(vepa: Any, monkeypatch: Any) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MissingExtraError("river", "bench")
+
+    monkeypatch.setattr("vepa.cli.registry.project_files", fail)
+    ran = vepa("validate", "--json")
+    assert ran.code == 2
+    assert ran.json["error"]["message"] == "the package 'river' is not installed"
+    remedy = ran.json["error"]["remedy"]
+    assert "`pip install '.[bench]'` in the folder of VEPA's source" in remedy
+    assert "'vepa[" not in ran.err
+    assert f"error: the package 'river' is not installed\n  remedy: {remedy}\n" == ran.err

@@ -73,7 +73,14 @@ def test_a_good_project(vepa: Any, project: Path) -> None:
             "fields.colour",
             "a word belongs here, not false",
         ),
-        ("policies/p.yaml", "policy: [\n", 2, None, "malformed YAML"),
+        ("policies/p.yaml", "policy: [\n", 1, None, "malformed YAML"),
+        (
+            "policies/p.tests.yaml",
+            "- event: {}\n  expect: refuse\n  rules: [r7]\n",
+            3,
+            "0.rules.0",
+            "no rule 'r7'",
+        ),
     ],
 )
 def test_a_wrong_file_is_named_with_line_and_field(
@@ -98,6 +105,7 @@ def test_a_wrong_file_is_named_with_line_and_field(
     assert message in problem["message"]
     assert problem["remedy"]
     assert f"error: {project / name}:{line}: " in ran.err
+    assert "  remedy: " in ran.err
     good = [other for other in rows(ran, project).values() if other["ok"]]
     # A wrong schema takes the policy that is written for it along; nothing else suffers.
     assert len(good) == (3 if name == "schemas/three.yaml" else 4)
@@ -115,6 +123,10 @@ def test_files_that_no_model_knows_are_said(vepa: Any, project: Path) -> None:
         "odd.yaml",
     }
     assert ran.err.count("unchecked: ") == 3
+    assert vepa("validate", "--project", project, "--strict").code == 1
+    for name in ("flows/odd.yaml", "policies/odd.yml", "odd.yaml"):
+        (project / name).unlink()
+    assert vepa("validate", "--project", project, "--strict").code == 0
 
 
 def test_products_and_hidden_files_are_left_alone(vepa: Any, project: Path) -> None:
@@ -133,3 +145,104 @@ def test_the_content_that_ships_is_valid(vepa: Any, monkeypatch: pytest.MonkeyPa
     assert str(ROOT / "flows" / "profiles" / "demo.yaml") in {
         row["file"] for row in ran.json["files"]
     }
+
+
+@pytest.mark.parametrize("name", ["flows/odd.yaml", "policies/odd.yml", "odd.yaml"])
+def test_a_file_that_no_model_knows_is_parsed(vepa: Any, project: Path, name: str) -> None:
+    (project / name).write_text("a: 1\nb: [\n")
+    ran = vepa("validate", "--project", project, "--json")
+    assert (ran.code, ran.json["ok"], ran.json["unchecked"]) == (2, False, [])
+    (problem,) = rows(ran, project)[name]["problems"]
+    assert (problem["line"], problem["message"][:14]) == (2, "malformed YAML")
+    assert f"error: {project / name}:2: malformed YAML" in ran.err
+
+
+@pytest.mark.parametrize("name", ["flows/mine.yaml", "policies/mine.yml", "mine.yaml"])
+def test_a_policy_and_a_schema_are_known_by_their_keys(vepa: Any, project: Path, name: str) -> None:
+    (project / name).write_text("policy: 1\nrules: [{id: r}]\n")
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 2
+    row = rows(ran, project)[name]
+    assert (row["kind"], [p["field"] for p in row["problems"]]) == (
+        "policy",
+        ["rules.0.decision", "rules.0.when"],
+    )
+    assert f"{name}:2: rule 'r', decision: this key is missing" in ran.err
+    (project / name).write_text("version: 1\nfields: {colour: [red]}\n")
+    ran = vepa("validate", "--project", project, "--json")
+    assert (ran.code, rows(ran, project)[name]["kind"]) == (0, "event schema")
+
+
+def test_a_conflict_shows_the_witness_of_policy_check(vepa: Any, project: Path) -> None:
+    path = project / "policies" / "p.yaml"
+    text = path.read_text().replace("injection: {in: [none, ignored]}", "scope: {in: [within]}")
+    path.write_text(text)
+    ran = vepa("validate", "--project", project, "--json")
+    (problem,) = rows(ran, project)["policies/p.yaml"]["problems"]
+    checked = vepa("policy", "check", path, "--json")
+    assert problem == checked.json["feedback"][0]
+    assert problem["witness"]["injection"] == "followed"
+    witness = next(line for line in checked.err.splitlines() if "witness: {" in line)
+    assert witness in ran.err.splitlines()
+
+
+def test_every_mistake_of_a_profile_is_told(vepa: Any, project: Path) -> None:
+    path = project / "flows" / "profiles" / "mine.yaml"
+    path.write_text("events: []\nrounds: ten\nroundz: 1\n")
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 2
+    problems = rows(ran, project)["flows/profiles/mine.yaml"]["problems"]
+    assert {(p["line"], p["field"]) for p in problems} == {
+        (1, "events"),
+        (2, "rounds"),
+        (3, "roundz"),
+    }
+    assert ran.err.count(f"error: {path}:") == 3
+
+
+def test_from_a_folder_above_the_content(
+    vepa: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The working directory comes first among the places, and it holds the other one.
+    monkeypatch.setattr("vepa.project.package_content", lambda: project)
+    monkeypatch.chdir(project.parent)
+    ran = vepa("validate", "--json", "--strict")
+    assert ran.code == 0, ran.err
+    (row,) = [row for row in ran.json["files"] if row["kind"] == "profile"]
+    assert row["file"] == str(project / "flows" / "profiles" / "mine.yaml")
+    assert row["root"] == str(project)
+    assert "mine.yaml (profile), content of the package" in ran.err
+    assert "1 file checked, 0 wrong, 0 unchecked" in ran.err
+
+
+def test_content_of_other_places_says_so(
+    vepa: Any, project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any
+) -> None:
+    here = tmp_path_factory.mktemp("here")
+    (here / "flows").mkdir()
+    (here / "flows" / "odd.yaml").write_text("a: 1\n")
+    monkeypatch.chdir(here)
+    ran = vepa("validate", "--project", project)
+    lines = [*ran.out.splitlines(), *ran.err.splitlines()]
+    of_the_package = [line for line in lines if line.endswith(", content of the package")]
+    assert [line for line in of_the_package if "demo.yaml" in line]
+    assert (
+        f"unchecked: {here / 'flows' / 'odd.yaml'}: no model is known for this file, "
+        "content of the working directory" in lines
+    )
+    own = [line for line in lines if str(project) in line]
+    assert own
+    assert not [line for line in own if "content of" in line]
+
+
+def test_a_folder_without_yaml_is_not_green_when_strict(
+    vepa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vepa.project.package_content", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ran = vepa("validate")
+    assert ran.code == 0
+    assert f"0 files checked, 0 wrong, 0 unchecked; no YAML file of a project in {tmp_path}" in (
+        ran.err
+    )
+    assert vepa("validate", "--strict").code == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -11,11 +11,11 @@ from vepa.errors import InputError, SettingError, Where
 from vepa.evolution import EvolutionSettings, proposer
 from vepa.files import name_of, read_text
 from vepa.policy.authority import authority
-from vepa.policy.document import complaint, parse_document
+from vepa.policy.document import Document, parse_document, plain_words
 from vepa.policy.schema import nearest
 from vepa.project import Project
 
-__all__ = ["Profile", "find_events", "find_profile", "load_profile"]
+__all__ = ["Profile", "find_events", "find_profile", "load_profile", "read_profile"]
 
 
 class Profile(BaseModel):
@@ -101,21 +101,38 @@ def load_profile(path: str | Path) -> Profile:
     SettingError
         When the file is no profile; names file, line and field.
     """
-    file = name_of(path)
-    document = parse_document(read_text(path), file, SettingError)
+    profile, wrong = read_profile(path)
+    if profile is None:
+        raise wrong[0]
+    return profile
+
+
+def read_profile(path: str | Path) -> tuple[Profile | None, list[SettingError]]:
+    """Read a profile, or find all that is wrong with it.
+
+    Raises
+    ------
+    SettingError
+        When the file cannot even be parsed.
+    """
+    document = parse_document(read_text(path), name_of(path), SettingError)
     try:
-        return Profile.model_validate(document.data)
+        return Profile.model_validate(document.data), []
     except ValidationError as error:
-        place, message = complaint(error)
-        first = str(place[0]) if place else ""
-        known = first in Profile.model_fields
-        raise SettingError(
-            message,
-            where=Where(file, document.line(place), ".".join(map(str, place)) or None),
-            remedy="see the comments in flows/profiles/demo.yaml"
-            if known or not place
-            else nearest(first, list(Profile.model_fields), "keys"),
-        ) from None
+        return None, [_wrong(item, document) for item in error.errors(include_url=False)]
+
+
+def _wrong(item: Any, document: Document) -> SettingError:
+    place = tuple(item["loc"])
+    first = str(place[0]) if place else ""
+    known = first in Profile.model_fields
+    return SettingError(
+        plain_words(item),
+        where=Where(document.file, document.line(place), ".".join(map(str, place)) or None),
+        remedy="see the comments in flows/profiles/demo.yaml"
+        if known or not place
+        else nearest(first, list(Profile.model_fields), "keys"),
+    )
 
 
 def find_profile(project: Project, name: str) -> Path:

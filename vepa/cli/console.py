@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vepa.errors import InputError, VepaError
+from vepa.errors import InputError, MissingExtraError, VepaError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -153,8 +153,9 @@ def error_document(error: VepaError) -> dict[str, Any]:
         place, message, remedy = error.where, error.message, error.remedy
         told = {"file": place.file, "line": place.line, "field": place.field, "remedy": remedy}
     else:
-        message = str(error)
-        told = {"file": None, "line": None, "field": None, "remedy": None}
+        remedy = error.remedy if isinstance(error, MissingExtraError) else None
+        message = error.message if isinstance(error, MissingExtraError) else str(error)
+        told = {"file": None, "line": None, "field": None, "remedy": remedy}
     return {"error": {"message": message, **told}}
 
 

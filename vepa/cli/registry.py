@@ -1,7 +1,8 @@
 """Which YAML file of a project is held against which model.
 
 A later kind of file is one entry in `ENTRIES`: a name for people, patterns of paths relative to the
-project, and a function that raises `InputError` or lists problems.
+project, a function that raises `InputError` or lists problems, and the keys that give such a file
+away where no pattern does.
 """
 
 from __future__ import annotations
@@ -10,41 +11,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
+from vepa.cli.findings import as_feedback
 from vepa.errors import InputError
 from vepa.files import read_text
 from vepa.policy.document import parse_document
 from vepa.policy.feedback import Feedback
 from vepa.policy.reading import read_policy
 from vepa.policy.schema import Schema, bundled_schema
-from vepa.policy.testing import load_tests
+from vepa.policy.testing import check_rules, load_tests
 from vepa.policy.translation import load_mapping
 from vepa.project import KINDS, Project
 
-__all__ = ["ENTRIES", "Entry", "Problem", "project_files"]
+__all__ = ["ENTRIES", "Entry", "Found", "project_files"]
 
 #: Schemas that policies of a project may be written for, by their hash.
 Schemas = Mapping[str, Schema]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a file."""
-
-    message: str
-    line: int | None = None
-    field: str | None = None
-    remedy: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The problem as JSON data."""
-        return {
-            "message": self.message,
-            "line": self.line,
-            "field": self.field,
-            "remedy": self.remedy,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +41,55 @@ class Entry:
         Paths relative to the project; `*` also stands for several folders.
     check
         Raises `InputError`, or returns the findings that reject the file.
+    keys
+        Top-level keys of such a file and of no other, if there are some.
     """
 
     kind: str
     patterns: tuple[str, ...]
     check: Callable[[Path, Schemas], list[Feedback]]
+    keys: frozenset[str] = frozenset()
 
-    def problems(self, file: Path, schemas: Schemas) -> list[Problem]:
+    def problems(self, file: Path, schemas: Schemas) -> list[Feedback]:
         """All that is wrong with a file."""
         try:
-            found = self.check(file, schemas)
+            return self.check(file, schemas)
         except InputError as error:
-            where = error.where
-            return [Problem(error.message, where.line, where.field, error.remedy)]
-        return [Problem(item.message, item.line, item.field, item.remedy) for item in found]
+            return [as_feedback(error)]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A YAML file of a project.
+
+    Attributes
+    ----------
+    path
+        The file.
+    root
+        The place of the project's content that it was found in.
+    entry
+        What it is; None where nothing tells.
+    """
+
+    path: Path
+    root: Path
+    entry: Entry | None
+
+    @property
+    def kind(self) -> str:
+        """What it is, for people."""
+        return self.entry.kind if self.entry is not None else "YAML of no known kind"
+
+    def problems(self, schemas: Schemas) -> list[Feedback]:
+        """All that is wrong; of a file of no known kind, whether it is YAML at all."""
+        if self.entry is not None:
+            return self.entry.problems(self.path, schemas)
+        try:
+            parse_document(read_text(self.path), str(self.path), InputError)
+        except InputError as error:
+            return [as_feedback(error)]
+        return []
 
 
 def _schema(file: Path, _schemas: Schemas) -> list[Feedback]:
@@ -95,11 +112,16 @@ def _policy(file: Path, schemas: Schemas) -> list[Feedback]:
 
 def _tests(file: Path, schemas: Schemas) -> list[Feedback]:
     beside = file.with_name(file.name.removesuffix(".tests.yaml") + ".yaml")
+    schema, policy = bundled_schema(), None
     try:
-        schema = _schema_of(beside, read_text(beside), schemas)
+        text = read_text(beside)
+        schema = _schema_of(beside, text, schemas)
+        policy = read_policy(text, str(beside), schema).policy
     except InputError:
-        schema = bundled_schema()  # what is wrong with the policy, its own check says
-    load_tests(read_text(file), str(file), schema)
+        pass  # what is wrong with the policy, its own check says
+    cases = load_tests(read_text(file), str(file), schema)
+    if policy is not None:
+        check_rules(cases, policy)
     return []
 
 
@@ -109,10 +131,9 @@ def _mapping(file: Path, _schemas: Schemas) -> list[Feedback]:
 
 
 def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
-    from vepa.bench.profile import load_profile
+    from vepa.bench.profile import read_profile
 
-    load_profile(file)
-    return []
+    return [as_feedback(error) for error in read_profile(file)[1]]
 
 
 #: The first entry with a matching pattern checks a file.
@@ -120,8 +141,18 @@ ENTRIES = (
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
     Entry("policy tests", ("*.tests.yaml",), _tests),
     Entry("schema mapping", ("*.mapping.yaml",), _mapping),
-    Entry("event schema", ("*event_schema.yaml", "*.schema.yaml", "schemas/*.yaml"), _schema),
-    Entry("policy", ("*.policy.yaml", "policy.yaml", "policies/*.yaml"), _policy),
+    Entry(
+        "event schema",
+        ("*event_schema.yaml", "*.schema.yaml", "schemas/*.yaml"),
+        _schema,
+        frozenset({"version", "fields"}),
+    ),
+    Entry(
+        "policy",
+        ("*.policy.yaml", "policy.yaml", "policies/*.yaml"),
+        _policy,
+        frozenset({"policy"}),
+    ),
 )
 
 #: Folders of a project beside those of `vepa.project.KINDS`, where users keep what they write.
@@ -130,43 +161,49 @@ _FOLDERS = ("examples", "policies", "schemas")
 _PRODUCTS = "artifacts"
 
 
-def project_files(project: Project) -> Iterator[tuple[Path, Entry | None, Schemas]]:
-    """Every YAML file of a project with its entry; None where no entry knows it."""
+def project_files(project: Project) -> tuple[list[Found], Schemas]:
+    """Every YAML file of a project, sorted by name, and the schemas among them by their hash."""
     files = _yaml_files(project)
-    entries = {name: _entry(name) for name in files}
+    found = [Found(path, root, _entry(name, path)) for name, (path, root) in sorted(files.items())]
     schemas = {bundled_schema().sha256: bundled_schema()}
-    for name, entry in entries.items():
-        if entry is not None and entry.check is _schema:
+    for file in found:
+        if file.entry is not None and file.entry.check is _schema:
             try:
-                schema = Schema.parse(read_text(files[name]))
+                schema = Schema.parse(read_text(file.path))
             except InputError:
                 continue  # its own check says so
             schemas[schema.sha256] = schema
-    for name in sorted(files):
-        yield files[name], entries[name], schemas
+    return found, schemas
 
 
-def _entry(name: str) -> Entry | None:
+def _entry(name: str, path: Path) -> Entry | None:
     for entry in ENTRIES:
         if any(fnmatchcase(name, pattern) for pattern in entry.patterns):
             return entry
-    return None
+    try:
+        data = parse_document(read_text(path), str(path)).data
+    except InputError:
+        return None
+    keys = set(data) if isinstance(data, dict) else set()
+    return next((entry for entry in ENTRIES if entry.keys and entry.keys <= keys), None)
 
 
-def _yaml_files(project: Project) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+def _yaml_files(project: Project) -> dict[str, tuple[Path, Path]]:
+    """Name relative to a root -> file and root; the first root that has a name wins."""
+    found: dict[str, tuple[Path, Path]] = {}
     for kind in KINDS:
         if kind == _PRODUCTS:
             continue
         for suffix in ("yaml", "yml"):
             for path in project.all(kind, f"**/*.{suffix}"):
-                found[_name(path, project)] = path
+                root = _root(path, kind, project)
+                found[path.relative_to(root).as_posix()] = path, root
     root = project.candidates[0]
     for folder in _FOLDERS:
         for path in _both(root / folder, "**/"):
-            found[path.relative_to(root).as_posix()] = path
+            found[path.relative_to(root).as_posix()] = path, root
     for path in _both(root, ""):
-        found[path.name] = path
+        found[path.name] = path, root
     return found
 
 
@@ -177,7 +214,7 @@ def _both(folder: Path, under: str) -> Iterator[Path]:
                 yield path
 
 
-def _name(path: Path, project: Project) -> str:
-    """A path relative to the place where the project found it."""
-    root = next(root for root in project.candidates if path.is_relative_to(root))
-    return path.relative_to(root).as_posix()
+def _root(path: Path, kind: str, project: Project) -> Path:
+    """The place whose folder of this kind holds the file; one place may lie inside another."""
+    holding = [root for root in project.candidates if path.is_relative_to(root / kind)]
+    return max(holding, key=lambda root: len(root.parts))

@@ -2,53 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
+from vepa.cli.findings import counted, finding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vepa.cli.registry import Found
+    from vepa.project import Project
 
 __all__ = ["validate"]
 
 
-def validate(json: AsJson = False, project: ProjectDir = None) -> None:
+def validate(
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 when a file stays unchecked, or none is there.")
+    ] = False,
+    json: AsJson = False,
+    project: ProjectDir = None,
+) -> None:
     """Check the YAML files of the project; names file, line and field of what is wrong.
 
-    Checked are profiles, policies (`policy.yaml`, `*.policy.yaml`, `policies/*.yaml`), their
-    tests (`*.tests.yaml`), schemas and mappings. Others are listed as unchecked.
+    Checked are profiles, policies (`policy.yaml`, `*.policy.yaml`, `policies/*.yaml`, and every
+    file with the key `policy`), their tests (`*.tests.yaml`), schemas and mappings. Other files
+    are parsed and listed as unchecked. What is not in the project's own folder says where it is.
     """
     from vepa.cli.registry import project_files
-    from vepa.errors import Where
     from vepa.project import Project
 
     out = Output(json)
+    content = Project(project)
+    found, schemas = project_files(content)
     checked: list[dict[str, Any]] = []
     unchecked: list[str] = []
-    good = True
-    for file, entry, schemas in project_files(Project(project)):
-        if entry is None:
-            unchecked.append(str(file))
-            out.note(f"unchecked: {file}: no model is known for this file")
+    for file in found:
+        problems = file.problems(schemas)
+        origin = _origin(file, content)
+        for problem in problems:
+            out.note(f"error: {finding(problem, str(file.path))}")
+        if file.entry is None and not problems:
+            unchecked.append(str(file.path))
+            out.note(f"unchecked: {file.path}: no model is known for this file{origin}")
             continue
-        problems = entry.problems(file, schemas)
-        good = good and not problems
         checked.append(
             {
-                "file": str(file),
-                "kind": entry.kind,
+                "file": str(file.path),
+                "root": str(file.root),
+                "kind": file.kind,
                 "ok": not problems,
                 "problems": [problem.to_dict() for problem in problems],
             }
         )
-        for problem in problems:
-            place = Where(str(file), problem.line, problem.field)
-            remedy = f"\n  remedy: {problem.remedy}" if problem.remedy else ""
-            out.note(f"error: {place}: {problem.message}{remedy}")
         if not problems:
-            out.text(f"ok: {file} ({entry.kind})")
-    out.document({"ok": good, "files": checked, "unchecked": unchecked})
+            out.text(f"ok: {file.path} ({file.kind}){origin}")
+    wrong = sum(not row["ok"] for row in checked)
+    out.document({"ok": not wrong, "files": checked, "unchecked": unchecked})
     out.note(
-        f"{len(checked)} files checked, {sum(not row['ok'] for row in checked)} wrong, "
-        f"{len(unchecked)} unchecked"
+        f"{counted(len(checked), 'file')} checked, {wrong} wrong, {len(unchecked)} unchecked"
+        + ("" if found else f"; no YAML file of a project in {content.candidates[0]}")
     )
-    raise typer.Exit(0 if good else 2)
+    raise typer.Exit(2 if wrong else int(strict and (bool(unchecked) or not checked)))
+
+
+def _origin(file: Found, project: Project) -> str:
+    """What is said about a file that does not lie in the project's own folder."""
+    if file.root == project.candidates[0]:
+        return ""
+    return f", content {_place(file.root)}"
+
+
+def _place(root: Path) -> str:
+    from vepa.project import package_content
+
+    return "of the package" if root == package_content() else "of the working directory"

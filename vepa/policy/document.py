@@ -210,10 +210,9 @@ def _compose(text: str, file: str, error: type[InputError]) -> tuple[Any, dict[P
             )
         return builder.build(root, ()), builder.lines
     except yaml.MarkedYAMLError as fault:
-        mark = fault.problem_mark or fault.context_mark
         raise error(
             f"malformed YAML: {fault.problem or fault.context}",
-            where=Where(file, mark.line + 1 if mark else None),
+            where=Where(file, _line_of(fault, text)),
             remedy="check indentation, quotes and brackets on this line and the one before",
         ) from None
     except yaml.YAMLError as fault:
@@ -224,6 +223,19 @@ def _compose(text: str, file: str, error: type[InputError]) -> tuple[Any, dict[P
         ) from None
     except RecursionError:
         raise error("nested too deep", where=Where(file), remedy="flatten it") from None
+
+
+def _line_of(fault: yaml.MarkedYAMLError, text: str) -> int | None:
+    """The line of a fault; where the text ends too early, that of what it leaves open."""
+    mark = fault.problem_mark or fault.context_mark
+    if mark is None:
+        return None
+    last = text.rstrip().count("\n")
+    line: int = mark.line
+    if line > last:
+        opened: int = fault.context_mark.line if fault.context_mark else last
+        line = min(opened, last)
+    return line + 1
 
 
 class _Builder:

@@ -65,6 +65,22 @@ class Feedback:
         """True when a policy with this finding is not admitted."""
         return self.code not in REPORTS
 
+    @property
+    def place(self) -> str | None:
+        """The field as people call it: a rule by its id, or by its position from 1."""
+        if self.field is None or not self.field.startswith("rules."):
+            return self.field
+        _, at, *rest = self.field.split(".")
+        if not at.isdigit():
+            return self.field
+        parts = [f"rule {self.rules[0]!r}" if self.rules else f"rule {int(at) + 1}"]
+        entry = rest.pop() if rest and rest[-1].isdigit() else None
+        if rest:
+            parts.append(".".join(rest))
+        if entry is not None:
+            parts.append(f"entry {int(entry) + 1}")
+        return ", ".join(parts)
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON data: code, rules, field, witness, message, line, remedy."""
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,25 @@ from vepa.errors import EventError, InputError, PolicyError, UnitMismatchError, 
 from vepa.policy.document import Document, complaint, parse_document
 from vepa.policy.event import Event, Unit
 from vepa.policy.matching import CompiledPolicy, Verdict
-from vepa.policy.schema import Schema
+from vepa.policy.policy import Policy
+from vepa.policy.schema import Schema, nearest
 
-__all__ = ["PolicyTest", "PolicyTests", "Report", "Result", "load_tests", "run_tests"]
+__all__ = [
+    "TESTS_FORM",
+    "PolicyTest",
+    "PolicyTests",
+    "Report",
+    "Result",
+    "check_rules",
+    "load_tests",
+    "run_tests",
+]
+
+#: What a tests file looks like, in a line.
+TESTS_FORM = (
+    "a tests file is a list of `{name?, event: {field: value}, unit?, expect: allow | refuse | "
+    "abstain, rules?: [ids]}`"
+)
 
 
 class PolicyTest(BaseModel):
@@ -60,6 +76,7 @@ class _Case:
     expect: Verdict
     rules: frozenset[str] | None
     line: int | None
+    rule_lines: Mapping[str, tuple[int | None, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +175,7 @@ def load_tests(text: str, file: str, schema: Schema) -> list[_Case]:
         raise PolicyError(
             message,
             where=Where(file, document.line(path), ".".join(map(str, path)) or None),
-            remedy="a tests file is a list of `{name?, event: {field: value}, unit?, expect: allow "
-            "| refuse | abstain, rules?: [ids]}`",
+            remedy=TESTS_FORM,
         ) from None
     if not tests:
         raise PolicyError("no tests in this file", where=Where(file, 1), remedy="write one")
@@ -173,7 +189,12 @@ def _case(test: PolicyTest, at: int, document: Document, schema: Schema) -> _Cas
         path: tuple[str | int, ...] = (at, *(error.where.field or "event").split("."))
         raise _placed(error, document, path) from None
     rules = None if test.rules is None else frozenset(test.rules)
-    return _Case(test.name or f"test {at + 1}", event, test.expect, rules, document.line((at,)))
+    places = {
+        rule: (document.line((at, "rules", i)), f"{at}.rules.{i}")
+        for i, rule in enumerate(test.rules or ())
+    }
+    name = test.name or f"test {at + 1}"
+    return _Case(name, event, test.expect, rules, document.line((at,)), places)
 
 
 def _placed(error: InputError, document: Document, path: tuple[str | int, ...]) -> InputError:
@@ -181,14 +202,37 @@ def _placed(error: InputError, document: Document, path: tuple[str | int, ...]) 
     return error
 
 
+def check_rules(cases: Sequence[_Case], policy: Policy) -> None:
+    """Refuse tests that name a rule that the policy does not have.
+
+    Raises
+    ------
+    PolicyError
+        With the line of the id.
+    """
+    known = [rule.id for rule in policy.rules]
+    ids = frozenset(known)
+    for case in cases:
+        for rule, (line, field) in case.rule_lines.items():
+            if rule not in ids:
+                raise PolicyError(
+                    f"the policy has no rule {rule!r}",
+                    where=Where(line=line, field=field, label=f"{case.name}, rules"),
+                    remedy=nearest(rule, known, "rules"),
+                )
+
+
 def run_tests(compiled: CompiledPolicy, cases: Sequence[_Case]) -> Report:
     """Ask a policy for its answers.
 
     Raises
     ------
+    PolicyError
+        When a test names a rule that the policy does not have; with its line.
     UnitMismatchError
         When a test's event is of another unit than the policy; with its line.
     """
+    check_rules(cases, compiled.policy)
     results = []
     fired: set[str] = set()
     for case in cases:
