@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vepa.policy import bundled_schema, load_policy
+from vepa.policy import Policy, Schema, bundled_schema, load_policy
 
 HASHES = {"policy_hash"}
 
@@ -58,6 +58,44 @@ def test_check_reports_subsumed_rules_without_rejecting(vepa: Any, files: Path) 
     (item,) = ran.json["feedback"]
     assert (item["code"], item["rules"], item["line"]) == ("subsumed", ["r4", "r2"], 19)
     assert "subsumed" in vepa("policy", "check", path).out
+
+
+def test_check_of_mistakes_of_shape(vepa: Any, files: Path) -> None:
+    path = files / "bad.yaml"
+    path.write_text("policy: 1\nrules:\n- {id: a, decision: deny, when: []}\n- x\n")
+    plain = vepa("policy", "check", path)
+    assert plain.err.splitlines() == [
+        f"error: {path}:3: rule 'a', decision: 'allow' or 'refuse' belongs here, not \"deny\"",
+        "  remedy: use allow or refuse",
+        f"error: {path}:3: rule 'a', when: a mapping belongs here",
+        f"error: {path}:4: rule 2: a mapping belongs here",
+        "  remedy: a policy file holds `policy: 1` and `rules: [{id, decision, when}]`",
+        "fields, values and conflicts were not checked yet",
+    ]
+    told = vepa("policy", "check", path, "--json").json["feedback"]
+    assert [item["field"] for item in told] == ["rules.0.decision", "rules.0.when", "rules.1"]
+    assert all(item["remedy"] for item in told)
+    # Other verbs name the place as people read it, and keep the path for machines.
+    shown = vepa("policy", "show", path, "--json")
+    assert shown.json["error"]["field"] == "rules.0.decision"
+    assert f"{path}:3: rule 'a', decision: " in shown.err
+    assert "(and 2 more findings)" in shown.err
+
+
+def test_check_says_what_was_not_checked_yet(vepa: Any, files: Path) -> None:
+    path = files / "bad.yaml"
+    path.write_text((files / "p.yaml").read_text().replace("[followed]", "[folowed]"))
+    assert vepa("policy", "check", path).err.endswith("\nconflicts were not checked yet\n")
+    assert "not checked yet" not in vepa("policy", "check", conflict(files)).err
+
+
+def test_one_rule_is_no_rules(vepa: Any, files: Path) -> None:
+    path = files / "one.yaml"
+    path.write_text(
+        "policy: 1\nrules: [{id: r, decision: allow, when: {injection: {in: [none]}}}]\n"
+    )
+    assert vepa("policy", "check", path).out.startswith("ok: 1 rule, policy_hash")
+    assert "1 rule, 1 active, unit trajectory" in vepa("policy", "show", path).out
 
 
 def test_check_reads_stdin(process: Any, files: Path) -> None:
@@ -154,6 +192,10 @@ def test_show(vepa: Any, files: Path) -> None:
     assert "3 rules, 0 active, unit trajectory" in plain.out
     assert "███░░░░░░░ 0.30" in plain.out
     assert "injection in {none, ignored}" in plain.out
+    assert (
+        "under 'paper', a rule with evidence is active when P(precision ≥ 0.95) ≥ 0.5: "
+        "13 supports with no contradiction, 32 with one" in plain.out
+    )
 
 
 def test_explain(vepa: Any, files: Path) -> None:
@@ -206,13 +248,86 @@ def test_diff(vepa: Any, files: Path) -> None:
     assert sorted(change["kind"] for change in data["rules"]) == ["changed", "status"]
     assert data["events"]["total"] == 3
     assert data["events"]["changed"] == 1
-    assert {"from": "abstain", "to": "refuse", "count": 1, "ids": ["line-4"]} in data["events"][
-        "transitions"
-    ]
+    assert data["events"]["transitions"][0] == {
+        "from": "abstain",
+        "to": "refuse",
+        "count": 1,
+        "labelled": {"allow": 0, "refuse": 0},
+        "ids": ["line-4"],
+    }
     assert vepa("policy", "diff", one, other, "--exit-code").code == 1
     plain = vepa("policy", "diff", one, other, "--events", files / "e.jsonl").out
-    assert "abstain → refuse: 1: line-4" in plain
+    assert "abstain → refuse: 1 (labelled: 0 allow, 0 refuse): line-4" in plain
     assert "decisions differ" in plain
+
+
+def test_diff_tells_dangers_first_with_labels(vepa: Any, files: Path) -> None:
+    one, other, events = files / "p.yaml", files / "q.yaml", files / "f.jsonl"
+    head = "policy: 1\nrules:\n"
+    one.write_text(
+        head + "- {id: a, decision: allow, when: {injection: {in: [none]}}}\n"
+        "- {id: b, decision: refuse, when: {injection: {in: [followed]}}}\n"
+    )
+    other.write_text(
+        head + "- {id: a, decision: refuse, when: {injection: {in: [none]}}}\n"
+        "- {id: b, decision: allow, when: {injection: {in: [followed]}}}\n"
+        "- {id: c, decision: refuse, when: {injection: {in: [ignored]}}}\n"
+    )
+    rows = [("none", "allow"), ("ignored", "allow"), *[("followed", "refuse")] * 2]
+    rows += [("followed", "allow"), ("unknown", "refuse")]
+    events.write_text(
+        "".join(
+            json.dumps({"id": f"e{at}", "event": {"injection": value}, "label": label}) + "\n"
+            for at, (value, label) in enumerate(rows)
+        )
+    )
+    plain = vepa("policy", "diff", one, other, "--events", events).out
+    at = plain.index("on 6 events 5 decisions change\n")
+    assert plain[at:].splitlines()[1:] == [
+        "  refuse → allow: 3 (labelled: 1 allow, 2 refuse): e2, e3, e4",
+        "  allow → refuse: 1 (labelled: 1 allow, 0 refuse): e0",
+        "  abstain → refuse: 1 (labelled: 1 allow, 0 refuse): e1",
+        "unchanged:",
+        "  abstain → abstain: 1 (labelled: 0 allow, 1 refuse)",
+    ]
+    assert plain.index("refuse → allow: ") < plain.index("allow → refuse: ")
+    assert "fields that a witness leaves out are `unknown` in it" in plain
+    space = vepa("policy", "diff", one, other, "--json").json["space"]
+    assert f"refuse → allow: {space // 4:,} events (25.00% of all)" in plain
+    events.write_text('{"injection": "followed"}\n')
+    assert "(labelled" not in vepa("policy", "diff", one, other, "--events", events).out
+    assert "on 1 event 1 decision changes" in (
+        vepa("policy", "diff", one, other, "--events", events).out
+    )
+
+
+def test_diff_of_equivalents_says_whether_the_rules_differ(vepa: Any, files: Path) -> None:
+    one, other = files / "p.yaml", files / "q.yaml"
+    other.write_text(one.read_text().replace("id: r1", "id: r9"))
+    assert "both decide every event alike, though their rules differ" in (
+        vepa("policy", "diff", one, other).out
+    )
+    assert "both decide every event alike, by the same rules" in (
+        vepa("policy", "diff", one, one).out
+    )
+
+
+def test_diff_over_different_schemas_names_the_migration(vepa: Any, files: Path) -> None:
+    schema, other = files / "s.schema.yaml", files / "q.yaml"
+    schema.write_text("version: 2\nfields: {injection: [none, followed]}\n")
+    other.write_text(Policy(Schema.parse(schema.read_text())).to_yaml())
+    one = files / "p.yaml"
+    one.write_text(vepa("policy", "fmt", one).out)
+    for options in ((), ("--schema", schema)):
+        ran = vepa("policy", "diff", one, other, *options)
+        assert (ran.code, ran.out) == (2, "")
+        foreign = one if options else other
+        assert f"error: {foreign}:2: schema: the policies are over different schemas" in ran.err
+        assert "`vepa schema migrate OLD_SCHEMA NEW_SCHEMA POLICY --output FILE`" in ran.err
+    # Two policies of one schema that is not at hand: its file is what is missing.
+    ran = vepa("policy", "diff", other, other)
+    assert ran.code == 2
+    assert "name its schema with --schema" in ran.err
 
 
 def test_diff_of_the_same_is_empty(vepa: Any, files: Path) -> None:
@@ -241,7 +356,20 @@ def test_test_needs_a_tests_file(vepa: Any, files: Path) -> None:
     ran = vepa("policy", "test", files / "p.yaml")
     assert ran.code == 2
     assert "p.tests.yaml: no such file" in ran.err
+    assert "name another with --tests FILE; a tests file is a list of `{name?, event: " in ran.err
     assert vepa("policy", "test", "-").code == 2
+
+
+def test_test_refuses_a_rule_that_is_not_there(vepa: Any, files: Path) -> None:
+    path = files / "p.tests.yaml"
+    path.write_text(
+        "- event: {injection: followed, recipient: public}\n"
+        "  expect: refuse\n  rules:\n  - r1\n  - r11\n"
+    )
+    ran = vepa("policy", "test", files / "p.yaml")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error: {path}:5: test 1, rules: the policy has no rule 'r11'" in ran.err
+    assert "remedy: did you mean 'r1'? rules: r1, r2, r3" in ran.err
 
 
 def test_another_schema_by_option(vepa: Any, files: Path) -> None:

@@ -26,6 +26,7 @@ def test_exactly_so_many_supports_are_needed(
         if gate.active(decision, Evidence(support, contradictions))
     ]
     assert enough == list(range(supports, 200))
+    assert gate.needed(decision, contradictions) == supports
 
 
 def test_the_posterior_equals_scipy() -> None:

@@ -157,6 +157,19 @@ def test_the_gate_may_be_another() -> None:
     assert [(item.code, item.rules) for item in found] == [("status_disagrees", ("r2",))]
 
 
+def test_a_status_that_disagrees_says_what_the_gate_asks_for() -> None:
+    for old, new, asked in (
+        ("support: 20", "support: 12", "under 'paper', which asks for 13 for with 0 against"),
+        (
+            "support: 20, contradictions: 0",
+            "support: 31, contradictions: 1",
+            "32 for with 1 against",
+        ),
+    ):
+        (item,) = warnings(old, new)
+        assert asked in item.message
+
+
 def test_what_the_verifier_rejects_is_not_linted() -> None:
     with pytest.raises(VerificationError):
         warnings("[followed]", "[]")

@@ -11,7 +11,8 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{chr(98 + at)}: &{chr(98 + at)} [*{chr(97 + at)}, *{chr(97 + at)}]\n" for at in range(20)
 )
 
-#: Content, or an edit of the good policy (old, new); line; field; a part of the message; remedy.
+#: Content, or an edit of the good policy (old, new); line; place as people read it; a part
+#: of the message; remedy.
 POLICIES: dict[str, tuple[Any, int | None, str | None, str, str]] = {
     "unknown field": (
         ("injection:", "injektion:"),
@@ -51,14 +52,14 @@ POLICIES: dict[str, tuple[Any, int | None, str | None, str, str]] = {
     "a number for a word": (
         ("[followed]", "[5]"),
         6,
-        "rules.0.when.injection.in.0",
+        "rule 'r1', when.injection.in, entry 1",
         "a word belongs here, not the number 5",
         "quote a word",
     ),
     "no": (
         ("[followed]", "[no]"),
         6,
-        "rules.0.when.injection.in.0",
+        "rule 'r1', when.injection.in, entry 1",
         "not the yes/no value false",
         "quote a word that YAML reads as",
     ),
@@ -72,7 +73,7 @@ POLICIES: dict[str, tuple[Any, int | None, str | None, str, str]] = {
     "NaN": (
         ("[followed]", "[.nan]"),
         6,
-        "rules.0.when.injection.in.0",
+        "rule 'r1', when.injection.in, entry 1",
         "not the number NaN",
         "quote",
     ),
@@ -103,7 +104,7 @@ POLICIES: dict[str, tuple[Any, int | None, str | None, str, str]] = {
         2,
         "unit",
         "'trajectory', 'step' or 'call' belongs here, not \"galaxy\"",
-        "policy file",
+        "use trajectory, step or call",
     ),
     "deep nesting": ("rules: " + "[" * 100_000, 1, None, "nesting", "brackets"),
     "deep but short": ("rules: " + "[" * 50 + "]" * 50, 1, None, "nested deeper", "flatten"),
@@ -114,23 +115,23 @@ POLICIES: dict[str, tuple[Any, int | None, str | None, str, str]] = {
     "missing key": (
         ("  decision: refuse\n", ""),
         3,
-        "rules.0.decision",
+        "rule 'r1', decision",
         "this key is missing",
         "id, decision, when",
     ),
     "unknown key": (
         ("  decision: refuse\n", "  decision: refuse\n  why: so\n"),
         5,
-        "rules.0.why",
+        "rule 'r1', why",
         "not known here",
-        "a policy file holds",
+        "keys: id, decision, when",
     ),
     "both operators": (
         ("{in: [followed]}", "{in: [followed], not_in: [none]}"),
         6,
-        "rules.0.when.injection",
+        "rule 'r1', when.injection",
         "either",
-        "policy file",
+        "a predicate is {in: [value, ...]}",
     ),
     "no value": (("[followed]", "[]"), 3, "injection", "no value of 'injection'", "at least one"),
     "every value": (

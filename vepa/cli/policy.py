@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +10,10 @@ import typer
 
 from vepa.cli import policy_questions
 from vepa.cli.console import AsJson, Output, ProjectDir, error_document
+from vepa.cli.findings import as_feedback, counted, finding
 from vepa.cli.inputs import PolicyArgument, SchemaOption, one_stdin, policy_of, schema_of
 
 if TYPE_CHECKING:
-    from vepa.errors import InputError
     from vepa.policy.feedback import Feedback
     from vepa.policy.policy import Policy
 
@@ -49,17 +49,16 @@ def check(
         found = read_policy(text, file, space)
     except InputError as error:
         out.note(f"error: {error.at(file=file)}")
-        out.document({**_rejected([_as_feedback(error)]), **error_document(error)})
+        out.document({**_rejected([as_feedback(error)]), **error_document(error)})
         raise typer.Exit(2) from None
     if found.policy is None:
-        for item in found.feedback:
-            out.note(f"error: {_finding(item, file)}")
+        _tell_rejection(out, found.feedback, file)
         out.document(_rejected(found.feedback))
         raise typer.Exit(2)
     reports = _with_lines(subsumption(found.policy), found.policy, text)
     for item in reports:
-        out.text(f"{item.code}: {_finding(item, file)}")
-    out.text(f"ok: {len(found.policy)} rules, policy_hash {found.policy.policy_hash}")
+        out.text(f"{item.code}: {finding(item, file)}")
+    out.text(f"ok: {counted(len(found.policy), 'rule')}, policy_hash {found.policy.policy_hash}")
     out.document(
         {
             "ok": True,
@@ -85,24 +84,19 @@ def _rejected(feedback: Any) -> dict[str, Any]:
     return {"ok": False, "policy_hash": None, "feedback": told}
 
 
-def _as_feedback(error: InputError) -> Feedback:
-    from vepa.policy.feedback import Feedback
+def _tell_rejection(out: Output, feedback: Sequence[Feedback], file: str) -> None:
+    """All findings; a remedy that many of them share, once; and what was not looked at."""
+    from vepa.policy.remedies import GENERAL
 
-    where = error.where
-    return Feedback(
-        "malformed", error.message, field=where.field, line=where.line, remedy=error.remedy
-    )
-
-
-def _finding(item: Feedback, file: str) -> str:
-    from vepa.errors import Where
-
-    place = Where(file, item.line, item.field)
-    text = f"{place}: {item.message}"
-    if item.witness is not None:
-        shown = ", ".join(f"{name}: {value}" for name, value in item.witness.items())
-        text += f"\n  witness: {{{shown}}}"
-    return f"{text}\n  remedy: {item.remedy}" if item.remedy else text
+    for item in feedback:
+        out.note(f"error: {finding(item, file, remedy=item.remedy != GENERAL)}")
+    if any(item.remedy == GENERAL for item in feedback):
+        out.note(f"  remedy: {GENERAL}")
+    codes = {item.code for item in feedback}
+    if codes == {"malformed"}:
+        out.note("fields, values and conflicts were not checked yet")
+    elif codes <= {"unknown_field", "unknown_value"}:
+        out.note("conflicts were not checked yet")
 
 
 @app.command()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.inputs import EventsArgument, PolicyArgument, SchemaOption, one_stdin, policy_of
+
+if TYPE_CHECKING:
+    from vepa.policy.policy import Policy
 
 __all__ = ["diff", "explain", "test"]
 
@@ -79,7 +82,7 @@ def diff(
 
     one_stdin(before, after, events, schema)
     out = Output(json)
-    old, new = policy_of(before, schema), policy_of(after, schema)
+    old, new = _both(before, after, schema)
     found = difference(old, new)
     report = found.to_dict()
     counted = None
@@ -90,6 +93,33 @@ def diff(
     show_difference(out, found, counted)
     empty = not found.rules and found.equivalent is True
     raise typer.Exit(1 if exit_code and not empty else 0)
+
+
+def _both(before: Path, after: Path, schema: Path | None) -> tuple[Policy, Policy]:
+    """Two policies of one schema; says so when only one of them is of the schema at hand."""
+    from vepa.errors import PolicyError, VerificationError, Where
+    from vepa.files import name_of
+
+    found: dict[int, Policy] = {}
+    foreign: dict[int, VerificationError] = {}
+    for at, path in enumerate((before, after)):
+        try:
+            found[at] = policy_of(path, schema)
+        except VerificationError as error:
+            if error.feedback[0].code != "schema_mismatch":
+                raise
+            foreign[at] = error
+    if not foreign:
+        return found[0], found[1]
+    if len(foreign) == 2:
+        raise foreign[0]
+    ((at, mismatch),) = foreign.items()
+    raise PolicyError(
+        f"the policies are over different schemas: {mismatch.message}",
+        where=Where(name_of((before, after)[at]), mismatch.where.line, mismatch.where.field),
+        remedy="bring one to the other's schema with `vepa schema migrate OLD_SCHEMA NEW_SCHEMA "
+        "POLICY --output FILE`, then compare with --schema NEW_SCHEMA",
+    )
 
 
 def test(
@@ -110,10 +140,10 @@ def test(
     abstain, rules?: [ids]}`. Exit 1 when a test fails.
     """
     from vepa.cli.views import show_tests
-    from vepa.errors import InputError, SettingError
+    from vepa.errors import InputError, PolicyError, SettingError, Where
     from vepa.files import name_of, read_text
     from vepa.policy.matching import CompiledPolicy
-    from vepa.policy.testing import load_tests, run_tests
+    from vepa.policy.testing import TESTS_FORM, load_tests, run_tests
 
     if tests is None and str(policy) == "-":
         raise SettingError("no tests for a policy on standard input", remedy="name --tests FILE")
@@ -121,6 +151,9 @@ def test(
     one_stdin(policy, path, schema)
     out, file = Output(json), name_of(path)
     compiled = CompiledPolicy(policy_of(policy, schema))
+    if str(path) != "-" and not path.exists():
+        other = "write it there, or name another with --tests FILE; " if tests is None else ""
+        raise PolicyError("no such file", where=Where(file), remedy=other + TESTS_FORM)
     try:
         report = run_tests(compiled, load_tests(read_text(path), file, compiled.schema))
     except InputError as error:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
-from vepa.cli.inputs import PolicyArgument, one_stdin, schema_of
+from vepa.cli.findings import counted
+from vepa.cli.inputs import PolicyArgument, SchemaOption, one_stdin, schema_of
 
 __all__ = ["app"]
 
@@ -18,6 +19,59 @@ app = typer.Typer(help="Work with event schemas.", no_args_is_help=True, rich_ma
 @app.callback()
 def _group() -> None:
     """Work with event schemas."""
+
+
+@app.command()
+def show(
+    field: Annotated[
+        str | None, typer.Argument(metavar="FIELD", help="One field; all when left out.")
+    ] = None,
+    schema: SchemaOption = None,
+    json: AsJson = False,
+    _project: ProjectDir = None,
+) -> None:
+    """Show the fields of an event schema: values with what they mean, version and hash."""
+    from vepa.errors import SchemaError
+    from vepa.policy.schema import UNKNOWN, nearest
+
+    found = schema_of(schema)
+    if field is not None and field not in found:
+        raise SchemaError(
+            f"the schema has no field {field!r}", remedy=nearest(field, found.names, "fields")
+        )
+    fields = found.fields if field is None else (found[field],)
+    out = Output(json)
+    out.document(
+        {
+            "version": found.version,
+            "sha256": found.sha256,
+            "fields": [
+                {
+                    "name": known.name,
+                    "values": [
+                        {"value": value, "description": known.descriptions.get(value, "")}
+                        for value in known.values
+                    ],
+                }
+                for known in fields
+            ],
+        }
+    )
+    # A schema spells out `unknown` nowhere, and every field has it.
+    meaning = {UNKNOWN: "the event does not say"}
+    out.table(
+        ("field", "value", "meaning"),
+        (
+            (
+                known.name if at == 0 else "",
+                value,
+                known.descriptions.get(value) or meaning.get(value, ""),
+            )
+            for known in fields
+            for at, value in enumerate(known.values)
+        ),
+    )
+    out.text(f"version {found.version}, {counted(len(found), 'field')}, sha256 {found.sha256}")
 
 
 @app.command()
@@ -82,6 +136,6 @@ def migrate(
         done = "dropped" if loss.dropped else "narrowed"
         out.note(f"{done}: {loss}")
     out.note(
-        f"{len(result.policy)} rules, {len(result.rewritten)} spelled anew, verified: "
+        f"{counted(len(result.policy), 'rule')}, {len(result.rewritten)} spelled anew, verified: "
         + ("decisions on old events changed (see above)" if result.losses else "decisions kept")
     )

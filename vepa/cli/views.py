@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vepa.cli.findings import counted
+
 if TYPE_CHECKING:
     from vepa.cli.console import Output
     from vepa.corpus.comparison import Comparison
@@ -44,10 +46,24 @@ def show_policy(out: Output, policy: Policy) -> None:
     out.table(
         ("rule", "decision", "status", "when", "for", "against", "P(precision ≥ 0.95)"),
         rows,
-        title=f"{len(policy)} rules, {len(policy.active)} active, unit {policy.unit}",
+        title=f"{counted(len(policy), 'rule')}, {len(policy.active)} active, unit {policy.unit}",
         right=("for", "against"),
     )
+    out.text(gate())
     out.text(f"policy_hash {policy.policy_hash}")
+
+
+def gate() -> str:
+    """What the `paper` gate asks of a rule with evidence, in words."""
+    from vepa.policy.authority import authority
+
+    judge = authority("paper")
+    asked = judge.thresholds["refuse"]
+    return (
+        f"under {judge.name!r}, a rule with evidence is active when P(precision ≥ {asked.target:g})"
+        f" ≥ {asked.confidence:g}: {judge.needed('refuse', 0)} supports with no contradiction, "
+        f"{judge.needed('refuse', 1)} with one"
+    )
 
 
 def confidence(rule: Rule) -> float | None:
@@ -99,7 +115,7 @@ def _evidence(rule: Rule) -> str:
     return f" [{rule.evidence.support} for, {rule.evidence.contradictions} against]"
 
 
-def show_difference(out: Output, found: Difference, counted: Comparison | None) -> None:
+def show_difference(out: Output, found: Difference, compared: Comparison | None) -> None:
     """Changed rules, changed decisions, and counts on events."""
     for change in found.rules:
         rule: Any = change.after or change.before
@@ -110,26 +126,49 @@ def show_difference(out: Output, found: Difference, counted: Comparison | None) 
         out.text(f"rule {change.kind}: {name}: {told}")
     for part in found.changes:
         more = "" if part.exact else "at least "
-        share = part.events / found.space
-        out.text(f"{part.before} → {part.after}: {more}{part.events} events ({share:.2%} of all)")
+        out.text(
+            f"{part.before} → {part.after}: {more}{counted(part.events, 'event')} "
+            f"({_share(part.events, found.space)} of all)"
+        )
         for region in part.regions[:5]:
             data = region.to_dict(found.schema)
             witness = ", ".join(f"{name}: {value}" for name, value in data["witness"].items())
             rules = " → ".join(rule or "none" for rule in (region.before, region.after))
-            out.text(f"  {data['events']} events, rules {rules}; witness {{{witness}}}")
+            events = counted(data["events"], "event")
+            out.text(f"  {events}, rules {rules}; witness {{{witness}}}")
+    if any(part.regions for part in found.changes):
+        out.text("fields that a witness leaves out are `unknown` in it")
+    alike = "though their rules differ (see above)" if found.rules else "by the same rules"
     verdict = {
-        True: "both decide every event alike",
+        True: f"both decide every event alike, {alike}",
         False: "decisions differ",
         None: "the budget of work was spent before equivalence was settled",
     }
     out.text(verdict[found.equivalent])
-    if counted is not None:
-        data = counted.to_dict()
-        out.text(f"on {data['total']} events {data['changed']} decisions change")
-        for row in data["transitions"]:
-            ids = row.get("ids", [])
-            shown = f": {', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}" if ids else ""
-            out.text(f"  {row['from']} → {row['to']}: {row['count']}{shown}")
+    if compared is not None:
+        _show_comparison(out, compared)
+
+
+def _share(part: int, whole: int) -> str:
+    share = part / whole
+    return "less than 0.01%" if 0 < share < 0.0001 else f"{share:.2%}"
+
+
+def _show_comparison(out: Output, compared: Comparison) -> None:
+    """What changes on a table of events, the most dangerous first; then what stays."""
+    data = compared.to_dict()
+    verb = "changes" if data["changed"] == 1 else "change"
+    out.text(f"on {counted(data['total'], 'event')} {counted(data['changed'], 'decision')} {verb}")
+    stays = False
+    for row in data["transitions"]:
+        if row["from"] == row["to"] and not stays:
+            out.text("unchanged:")
+            stays = True
+        labels = ", ".join(f"{number:,} {label}" for label, number in row["labelled"].items())
+        known = f" (labelled: {labels})" if compared.labelled else ""
+        ids = row.get("ids", [])
+        shown = f": {', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}" if ids else ""
+        out.text(f"  {row['from']} → {row['to']}: {row['count']:,}{known}{shown}")
 
 
 def show_tests(out: Output, report: Report, file: str) -> None:
@@ -145,8 +184,8 @@ def show_tests(out: Output, report: Report, file: str) -> None:
             place = f"{file}:{result.line}" if result.line else file
             out.text(f"FAILED {place}: {result.name}: expected {wanted}, got {got}")
     passed = sum(result.passed for result in report.results)
-    out.text(f"{passed} of {len(report.results)} tests passed")
+    out.text(f"{passed} of {counted(len(report.results), 'test')} passed")
     fired = report.active - len(report.untested)
-    out.text(f"{fired} of {report.active} active rules fired by a test")
+    out.text(f"{fired} of {counted(report.active, 'active rule')} fired by a test")
     if report.untested:
         out.text(f"  never fired: {', '.join(report.untested)}")

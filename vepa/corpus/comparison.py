@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vepa.corpus.events import EventTable
+from vepa.corpus.events import LABELS, EventTable, Label
 from vepa.errors import UnitMismatchError
+from vepa.policy.diff import DANGER
 from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE, CompiledPolicy, Verdict
 from vepa.policy.policy import Policy
 
 __all__ = ["Comparison", "compare"]
 
-_NAMES: dict[int, Verdict] = {ALLOW: "allow", REFUSE: "refuse", ABSTAIN: "abstain"}
+_CODES: dict[Verdict, int] = {"allow": ALLOW, "refuse": REFUSE, "abstain": ABSTAIN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,19 @@ class Comparison:
     Attributes
     ----------
     transitions
-        (decision before, decision after) -> ids of the events, only for those that occur.
+        (decision before, decision after) -> ids of the events, only for those that occur: changed
+        decisions first, the most dangerous ones leading.
+    labels
+        (decision before, decision after) -> label -> number of its events with that label.
     """
 
     transitions: Mapping[tuple[Verdict, Verdict], tuple[str, ...]]
+    labels: Mapping[tuple[Verdict, Verdict], Mapping[Label, int]]
+
+    @property
+    def labelled(self) -> bool:
+        """Whether any event has a label."""
+        return any(sum(counts.values()) for counts in self.labels.values())
 
     @property
     def changed(self) -> int:
@@ -39,7 +49,12 @@ class Comparison:
             "total": sum(len(ids) for ids in self.transitions.values()),
             "changed": self.changed,
             "transitions": [
-                {"from": one, "to": other, "count": len(ids)}
+                {
+                    "from": one,
+                    "to": other,
+                    "count": len(ids),
+                    "labelled": dict(self.labels[one, other]),
+                }
                 | ({"ids": list(ids)} if one != other else {})
                 for (one, other), ids in self.transitions.items()
             ],
@@ -64,9 +79,11 @@ def compare(before: Policy, after: Policy, table: EventTable) -> Comparison:
     old = CompiledPolicy(before).decide_columns(columns)
     new = CompiledPolicy(after).decide_columns(columns)
     transitions: dict[tuple[Verdict, Verdict], tuple[str, ...]] = {}
-    for one, before_name in _NAMES.items():
-        for other, after_name in _NAMES.items():
-            rows = ((old == one) & (new == other)).nonzero()[0]
-            if len(rows):
-                transitions[before_name, after_name] = tuple(table.ids[at] for at in rows)
-    return Comparison(transitions)
+    labels: dict[tuple[Verdict, Verdict], dict[Label, int]] = {}
+    for pair in (*DANGER, *((verdict, verdict) for verdict in _CODES)):
+        rows = ((old == _CODES[pair[0]]) & (new == _CODES[pair[1]])).nonzero()[0]
+        if len(rows):
+            transitions[pair] = tuple(table.ids[at] for at in rows)
+            given = table.labels[rows]
+            labels[pair] = {label: int((given == code).sum()) for label, code in LABELS.items()}
+    return Comparison(transitions, labels)

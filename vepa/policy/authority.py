@@ -110,6 +110,21 @@ class Authority:
         """Whether a rule of `decision` with this evidence may decide."""
         return self.suffices(evidence, self.thresholds[decision])
 
+    def needed(self, decision: RuleDecision, contradictions: int) -> int | None:
+        """The fewest supports with which a rule is active; None when a million does not do."""
+        low, high = -1, 1
+        while not self.active(decision, Evidence(high, contradictions)):
+            if high >= 1_000_000:
+                return None
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.active(decision, Evidence(middle, contradictions)):
+                high = middle
+            else:
+                low = middle
+        return high
+
     @property
     def retrospective(self) -> bool:
         """Whether examples from before a rule was proposed count for it."""

@@ -21,10 +21,20 @@ from vepa.policy.rule import RuleDecision, canonical_when
 from vepa.policy.schema import Schema, bits
 from vepa.policy.verifier import witness
 
-__all__ = ["BUDGET", "Change", "Difference", "Region", "diff"]
+__all__ = ["BUDGET", "DANGER", "Change", "Difference", "Region", "diff"]
 
 #: Boxes looked at for one kind of change.
 BUDGET = 50_000
+#: Kinds of changed decisions, the most dangerous first: what is newly allowed, then what is no
+#: longer refused, then what only costs usefulness.
+DANGER: tuple[tuple[Verdict, Verdict], ...] = (
+    ("refuse", "allow"),
+    ("abstain", "allow"),
+    ("refuse", "abstain"),
+    ("allow", "refuse"),
+    ("allow", "abstain"),
+    ("abstain", "refuse"),
+)
 #: Regions told for one kind of change; all are counted.
 _TOLD = 20
 
@@ -95,7 +105,8 @@ class Difference:
     rules
         Rules that were added, removed, changed, renamed or got another status.
     changes
-        Kinds of changed decisions that occur, or that the budget could not rule out.
+        Kinds of changed decisions that occur, or that the budget could not rule out; in the order
+        of `DANGER`.
     space
         Number of events of the schema.
     schema
@@ -151,7 +162,8 @@ def diff(before: Policy, after: Policy, *, budget: int = BUDGET) -> Difference:
     if before.schema != after.schema:
         raise PolicyError(
             "the policies are over different schemas",
-            remedy="`vepa schema migrate OLD NEW POLICY` brings one to the other's schema",
+            remedy="`vepa schema migrate OLD_SCHEMA NEW_SCHEMA POLICY` brings one to the other's "
+            "schema",
         )
     if before.unit != after.unit:
         raise UnitMismatchError(
@@ -165,6 +177,7 @@ def diff(before: Policy, after: Policy, *, budget: int = BUDGET) -> Difference:
         *(_lost(old, new, verdict, budget) for verdict in _DECISIONS),
         *(_gained(old, new, verdict, budget) for verdict in _DECISIONS),
     ]
+    changes.sort(key=lambda change: DANGER.index((change.before, change.after)))
     return Difference(
         tuple(rule_changes(before, after)),
         tuple(change for change in changes if change.events or not change.exact),

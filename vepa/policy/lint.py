@@ -219,10 +219,17 @@ def _standing(rule: Rule, judge: Authority) -> Iterator[LintWarning]:
             "status_disagrees",
             f"rule {rule.id!r} is {rule.status}; its evidence ({rule.evidence.support} for, "
             f"{rule.evidence.contradictions} against) makes it "
-            f"{'active' if earned else 'inactive'} under {judge.name!r}",
+            f"{'active' if earned else 'inactive'} under {judge.name!r}{_asked(rule, judge)}",
             (rule.id,),
             remedy="correct the status, or the evidence",
         )
+
+
+def _asked(rule: Rule, judge: Authority) -> str:
+    """How many supports the gate wants beside the contradictions that there are."""
+    against = rule.evidence.contradictions if rule.evidence else 0
+    needed = judge.needed(rule.decision, against)
+    return "" if needed is None else f", which asks for {needed} for with {against} against"
 
 
 def _verb(rule: Rule) -> str:

@@ -12,6 +12,7 @@ from vepa.policy.document import Document, Path, parse_document, plain_words
 from vepa.policy.event import Unit
 from vepa.policy.feedback import Code, Feedback
 from vepa.policy.policy import Policy
+from vepa.policy.remedies import remedy_of
 from vepa.policy.rule import Evidence, Predicate, Provenance, Rule, Status, masks_of
 from vepa.policy.schema import Schema, bundled_schema, nearest
 from vepa.policy.verifier import MAX_RULES, Verification, verify
@@ -183,8 +184,7 @@ def _malformed(item: Any, document: Document) -> Feedback:
         rules=ids,
         field=".".join(map(str, path)) or None,
         line=document.line(path),
-        remedy="a policy file holds `policy: 1` and `rules: [{id, decision, when}]`; "
-        "quote a word that YAML reads as a number, yes or no",
+        remedy=remedy_of(item),
     )
 
 
