@@ -13,11 +13,26 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.suite import batch, evolving, loading, machine, report, single, verifying
-from benchmarks.suite.policies import STREAM, bundled_events, evolve, generate, read_bundled, shape
-from benchmarks.suite.section import Section, Settings
+from vepa.errors import MissingExtraError
 from vepa.files import write_atomic
 from vepa.policy import Policy
+
+try:
+    from benchmarks.suite import batch, evolving, loading, machine, report, single, verifying
+    from benchmarks.suite.policies import (
+        STREAM,
+        bundled_events,
+        evolve,
+        generate,
+        read_bundled,
+        shape,
+    )
+    from benchmarks.suite.section import Section, Settings
+except ModuleNotFoundError as missing:
+    if missing.name not in ("cedarpy", "z3"):  # the peers
+        raise
+    sys.stderr.write(f"error: {MissingExtraError(missing.name, 'dev')}\n")
+    raise SystemExit(2) from None
 
 ROOT = Path(__file__).parents[1]
 
