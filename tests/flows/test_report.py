@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -15,8 +16,12 @@ import pytest
 from small_runs import PROFILE, SmallProject
 
 from vepa.bench import charts, report
-from vepa.bench.report_data import gather
+from vepa.bench.comparison import standing
+from vepa.bench.evidence import gate_words
+from vepa.bench.report_data import gather, wrong_rows
+from vepa.bench.round_log import round_log
 from vepa.bench.runs import Run, open_run
+from vepa.policy.matching import CompiledPolicy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}"
 
@@ -120,8 +125,102 @@ def test_wrong_decisions_are_listed_each(finished: Path, page: Page) -> None:
     wrong = frame.filter((pl.col("verdict") != "abstain") & (pl.col("verdict") != pl.col("label")))
     assert len(wrong) > 0
     assert f"Wrong decisions: {len(wrong)} of" in " ".join(page.text)
-    at = page.text.index("Event")
-    assert set(wrong["id"]) <= set(page.text[at:])
+    errors = page.text[page.text.index("Verdicts by label") :]
+    assert set(wrong["id"]) <= set(errors)
+    for row in wrong.iter_rows(named=True):
+        policy = f"artifacts/runs/{finished.name}/policies/round-{row['round'] - 1:03}.yaml"
+        command = f"vepa policy explain {policy} data/small.events.jsonl --id {row['id']}"
+        assert command in errors
+        compiled = CompiledPolicy(open_run(finished).policy(row["round"] - 1))
+        assert compiled.policy_hash == row["policy_hash"], "that policy decided the round"
+
+
+def test_fields_that_the_fired_rules_test_are_marked(finished: Path, page: Page) -> None:
+    run = open_run(finished)
+    rows = wrong_rows(gather(run, {}), 200)
+    assert rows
+    marked = 0
+    for row in rows:
+        rules = run.policy(row["round"] - 1).by_id
+        tested = set(rules[row["rules"][0]].when)
+        assert {name for name, _, mark in row["event"] if mark} == tested
+        assert len(row["event"]) == len(run.stream.table.schema)
+        marked += len(tested)
+    assert sum(box.get("class") == "tested" for box in page.of("div")) == marked
+
+
+def test_both_kinds_of_errors_stand_there(finished: Path, page: Page) -> None:
+    frame = pl.concat([pl.read_parquet(file) for file in (finished / "decisions").glob("*")])
+    counts = {
+        (said, meant): len(frame.filter((pl.col("verdict") == said) & (pl.col("label") == meant)))
+        for said in ("allow", "refuse", "abstain")
+        for meant in ("allow", "refuse")
+    }
+    at = page.text.index("Verdicts by label")
+    cells = [int(part) for part in page.text[at:] if part.strip().isdigit()][:6]
+    assert cells == list(counts.values())
+    unsafe = counts["allow", "refuse"] + counts["refuse", "refuse"]
+    told = f"{counts['allow', 'refuse']} of {unsafe} decided"
+    assert any(part.startswith(f"{told}; safe refused") for part in page.text), "on a card"
+    assert any(f": unsafe allowed {told}" in part for part in page.text)
+
+
+def test_the_gate_the_comparison_and_the_end_of_the_curve_are_told(
+    finished: Path, page: Page
+) -> None:
+    summary = json.loads((finished / "summary.json").read_text())
+    text = " ".join(" ".join(page.text).split())
+    (gate,) = gate_words(open_run(finished).gate)
+    assert gate in text
+    assert str(standing(summary)) in page.text
+    share = f"{100 * summary['mean_coverage']:.1f} %"
+    assert f"it decides {share} of the events" in text
+    svg = (finished / "report.html").read_text()
+    assert f"VEPA, coverage {100 * summary['mean_coverage']:g}:" in svg
+
+
+def test_the_files_stand_there_with_their_hash(finished: Path, page: Page) -> None:
+    (file,) = open_run(finished).files
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    manifest = json.loads((finished / "manifest.json").read_text())
+    assert manifest["inputs"]["events"]["files"] == {"small.events.jsonl": digest}
+    assert digest in page.text
+    assert manifest["inputs"]["events"]["sha256"] in page.text
+
+
+def test_the_round_log_says_what_became_of_every_patch(finished: Path, page: Page) -> None:
+    run = open_run(finished)
+    policies = [run.policy(number) for number in range(6)]
+    records = [run.record(number) for number in range(1, 6)]
+    seen = set()
+    for record, entry in zip(records, round_log(policies, records), strict=True):
+        front = {item["candidate"] for item in record["front"]}
+        rows = [entry["standing"], *entry["attempts"]]
+        assert [row["reason"].startswith("picked") for row in rows].count(True) == 1
+        for row in rows:
+            reason = row["reason"]
+            seen.add(reason.split(",")[0].split(":")[0].split(" ")[0])
+            assert reason.startswith("rejected") == (not row["verified"])
+            on_it = reason.startswith(("picked", "on the front"))
+            assert on_it == (row["number"] in front), reason
+            if reason == "dominated":
+                better = [item for item in record["front"] if _dominates(item, row["score"])]
+                assert better
+        for item in record["front"]:
+            if item["candidate"] == 0:
+                told = {key: item[key] for key in record["parent_score"]}
+                assert told == record["parent_score"]
+    assert records[0]["parent_score"]["repair"] == 0.0, "the empty policy repairs nothing"
+    assert {"picked", "dominated", "repeats"} <= seen
+    assert "Preserved" in page.text
+    assert "Kept" not in page.text
+    assert page.text.count("the policy that stood before") == 5
+    assert "1 patches tried" not in page.text
+
+
+def _dominates(one: dict[str, float], other: dict[str, float]) -> bool:
+    pairs = [(one[key], other[key]) for key in ("repair", "preservation")]
+    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
 
 
 def test_patches_that_the_verifier_rejected_stand_there_with_the_reason(

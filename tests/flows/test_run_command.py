@@ -180,7 +180,8 @@ def test_the_summary_compares_and_names_what_comes_next(
     project, _ = ran
     folder = folder_of(project)
     summary = json.loads((folder / "summary.json").read_text())
-    text = vepa(project, "run", "--profile", "small").stdout
+    printed = vepa(project, "run", "--profile", "small").stdout
+    text = " ".join(printed.split())
     assert errors_by_kind(summary["confusion"]) in text
     assert summary["confusion"]["allow"]["refuse"] > 0
     field = best_field(summary["baselines"])
@@ -189,7 +190,7 @@ def test_the_summary_compares_and_names_what_comes_next(
     assert f"Hoeffding tree {summary['baselines']['hoeffding']['covered']:.3f}" in text
     assert str(standing(summary)) in text
 
-    commands = [line.strip() for line in text[text.index("Next:") :].splitlines()[1:]]
+    commands = [line.strip() for line in printed.split("Next:")[1].strip().splitlines()]
     assert [line.split(" ")[1:3] for line in commands[:3]] == [
         ["policy", "show"],
         ["policy", "explain"],

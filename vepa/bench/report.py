@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,17 @@ import numpy as np
 
 from vepa.bench import charts, metrics
 from vepa.bench.charts import Line
+from vepa.bench.comparison import counted, errors_by_kind, standing
+from vepa.bench.evidence import gate_words
 from vepa.bench.lineage import lanes
 from vepa.bench.report_data import (
     Method,
     ReportData,
     gather,
-    round_log,
     rule_rows,
     wrong_rows,
 )
+from vepa.bench.round_log import round_log
 from vepa.bench.runs import Run
 from vepa.bench.scores import Answers
 from vepa.errors import MissingExtraError
@@ -68,8 +71,15 @@ def report(run: Run, others: Mapping[str, Answers], summary: Mapping[str, Any]) 
             "rules": rules,
             "methods": _method_rows(data, shown),
             "lookups": _lookup_rows(data),
-            "rounds": _round_rows(data),
-            "log": round_log(data),
+            "rounds": [
+                {**row, "confusion": figures["confusion"]}
+                for row, figures in zip(_round_rows(data), summary["rounds"], strict=True)
+            ],
+            "log": round_log(data.policies, data.records),
+            "errors": errors_by_kind(summary["confusion"]),
+            "standing": standing(summary),
+            "gate": gate_words(run.gate),
+            "end": _end(data),
             "charts": _charts(data, shown),
             "risk": _risk_rows(data, shown),
             "final": data.policies[-1],
@@ -93,6 +103,7 @@ def render(context: Mapping[str, Any]) -> str:
     )
     environment.filters["percent"] = lambda value: f"{100 * value:.1f} %"
     environment.filters["share"] = lambda value: f"{100 * value:g} %"
+    environment.filters["counted"] = counted
     environment.filters["score"] = lambda value: f"{value:.3f}"
     return environment.get_template("report.html.j2").render(context)
 
@@ -170,6 +181,15 @@ def _risk_rows(data: ReportData, shown: Sequence[Method]) -> list[dict[str, Any]
     ]
 
 
+def _end(data: ReportData) -> dict[str, float] | None:
+    """Coverage and risk of all that the policy decided; None when it decided nothing."""
+    decided = data.covered
+    if not decided.any():
+        return None
+    wrong = data.vepa.verdicts[decided] != data.truth[decided]
+    return {"coverage": float(decided.mean()), "risk": float(wrong.mean())}
+
+
 def _charts(data: ReportData, shown: Sequence[Method]) -> dict[str, Any]:
     rows = _round_rows(data)
     ends = ", ".join(f"{row['name']} {row['covered']:.3f}" for row in _method_rows(data, shown))
@@ -240,6 +260,11 @@ def _risk_chart(data: ReportData, shown: Sequence[Method]) -> Any:
         )
         for row in _risk_rows(data, shown)
     ]
+    end = _end(data)
+    if end:  # the curve is sampled; where it really ends lies between two samples
+        sampled = [point for point in series[0].points if point[0] < 100 * end["coverage"]]
+        ours = [*sampled, (100 * end["coverage"], end["risk"])]
+        series[0] = replace(series[0], points=ours)
     highest = max((y for line in series for _, y in line.points if y is not None), default=0.1)
     decided = int((data.vepa.verdicts != ABSTAIN).sum())
     return charts.lines(

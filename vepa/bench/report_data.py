@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,26 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from vepa.bench import metrics
+from vepa.bench.comparison import method_name
 from vepa.bench.lineage import ancestry, origins
-from vepa.bench.runs import Run
+from vepa.bench.runs import Run, file_of
 from vepa.bench.scores import Answers, worked_off
 from vepa.policy.authority import Authority, posterior
 from vepa.policy.matching import ABSTAIN, CompiledPolicy
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Provenance, Rule
 
-__all__ = ["Method", "ReportData", "gather", "round_log", "rule_rows", "wrong_rows"]
+__all__ = ["Method", "ReportData", "gather", "rule_rows", "wrong_rows"]
 
 Codes = npt.NDArray[np.int8]
-_NAMES = {
-    "vepa": "VEPA",
-    "forest": "random forest",
-    "ripper": "RIPPER",
-    "hoeffding": "Hoeffding tree",
-    "hoeffding_tuned": "Hoeffding tree, tuned",
-}
-#: Attempts listed of a round at most.
-_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +43,7 @@ class Method:
     @property
     def name(self) -> str:
         """The name that people read."""
-        if self.key.startswith("lookup."):
-            return f"look-up on {self.key.removeprefix('lookup.')}"
-        return _NAMES.get(self.key, self.key)
+        return method_name(self.key)
 
     @property
     def verdicts(self) -> Codes:
@@ -181,79 +172,36 @@ def wrong_rows(data: ReportData, most: int) -> list[dict[str, Any]]:
     """Events that the policy decided wrongly, in the order of arrival."""
     table = data.run.stream.table
     wrong = np.flatnonzero(data.covered & (data.vepa.verdicts != data.truth))[:most]
+    file_of_event = file_of(data.run)
     rows = []
     for at in wrong.tolist():
         number = int(np.searchsorted(data.ends, at, side="right")) + 1
-        codes = table.codes[data.order[at]].tolist()
-        policy = CompiledPolicy(data.policies[number - 1])
-        answer = policy.decide_fields(table.schema.decode(codes), table.unit)
+        event = table.schema.decode(table.codes[data.order[at]].tolist())
+        policy = data.policies[number - 1]
+        answer = CompiledPolicy(policy).decide_fields(event, table.unit)
+        tested = {name for rule in answer.rules for name in policy.by_id[rule].when}
+        name = table.ids[data.order[at]]
         rows.append(
             {
-                "id": table.ids[data.order[at]],
+                "id": name,
                 "round": number,
                 "verdict": answer.verdict,
                 "label": "refuse" if answer.verdict == "allow" else "allow",
                 "rules": answer.rules,
-                "event": table.schema.decode(codes),
+                "event": [(field, value, field in tested) for field, value in event.items()],
+                "command": _explain(data.run, file_of_event[name], number, name),
             }
         )
     return rows
 
 
-def round_log(data: ReportData) -> list[dict[str, Any]]:
-    """What every update tried, what the verifier said, and what was kept."""
-    return [
-        _log_entry(number, record, data.policies[number])
-        for number, record in enumerate(data.records, 1)
-    ]
+def _explain(run: Run, file: int, number: int, name: str) -> str:
+    """How to ask the policy that decided the round, from the project's folder.
 
-
-def _log_entry(number: int, record: Mapping[str, Any], after: Policy) -> dict[str, Any]:
-    attempts = record["attempts"]
-    front = {entry["candidate"] for entry in record["front"]}
-    accepted = record["accepted"]
-    return {
-        "number": number,
-        "tried": len(attempts),
-        "rejected": sum(not attempt["verified"] for attempt in attempts),
-        "accepted": len(accepted),
-        "archive": len(after),
-        "active": len(after.active),
-        "score": record["score"],
-        "front": sorted(record["front"], key=lambda entry: entry["candidate"]),
-        "picked": record["picked"],
-        "notes": record["notes"],
-        "hidden": max(0, len(attempts) - _ATTEMPTS),
-        "attempts": [
-            {
-                "number": attempt["number"],
-                "base": attempt["base"],
-                "edits": [_edit(edit) for edit in attempt["patch"]["edits"]],
-                "verified": attempt["verified"],
-                "feedback": attempt["feedback"],
-                "score": attempt["score"],
-                "front": attempt["number"] in front,
-                "accepted": attempt["patch"] in accepted,
-            }
-            for attempt in attempts[:_ATTEMPTS]
-        ],
-    }
-
-
-def _edit(edit: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "operation": edit["operation"],
-        "targets": edit["targets"],
-        "rules": [
-            {
-                "id": rule["id"],
-                "decision": rule["decision"],
-                "when": [
-                    (name, operator.replace("_", " "), values)
-                    for name, predicate in rule["when"].items()
-                    for operator, values in predicate.items()
-                ],
-            }
-            for rule in edit["rules"]
-        ],
-    }
+    The report is the same wherever it is made, so no path of this machine stands in it.
+    """
+    entry = run.profile.events[file]
+    among_data = run.files[file].as_posix().endswith(f"data/{entry}")
+    policy = f"artifacts/runs/{run.id}/policies/round-{number - 1:03}.yaml"
+    events = f"data/{entry}" if among_data else entry
+    return shlex.join(["vepa", "policy", "explain", policy, events, "--id", name])

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,13 +141,17 @@ def _comparisons(summary: Mapping[str, Any]) -> Iterator[str]:
     told = [
         f"{name} {others[key]['covered']:.3f} / {others[key]['full']:.3f}" for name, key in rows
     ]
+    text = standing(summary)
     if told:
         told.insert(0, f"VEPA {summary['covered_macro_f1']:.3f} / {summary['full_macro_f1']:.3f}")
-        yield f"compared          {'; '.join(told)}"
-        yield "                  (macro-F1 where VEPA decides / everywhere)"
-    text = standing(summary)
+        yield f"{'compared':17} macro-F1 where VEPA decides / everywhere"
+        yield from _indented("; ".join(told))
     if text:
-        yield f"                  {text}"
+        yield from _indented(text)
+
+
+def _indented(text: str) -> list[str]:
+    return [f"{'':17} {line}" for line in textwrap.wrap(text, 80, break_on_hyphens=False)]
 
 
 def _next(planned: Run) -> Iterator[str]:

@@ -91,6 +91,8 @@ class Update:
         Numbers of the candidates that nothing dominates, and their scores.
     picked
         Number of the candidate that was picked; 0 when nothing was better than the parent.
+    parent_score
+        Of the parent, on the same archives.
     score, active_score
         Of the picked candidate: with all rules, and with the active ones alone.
     notes
@@ -104,6 +106,7 @@ class Update:
     attempts: tuple[Attempt, ...]
     front: tuple[tuple[int, Score], ...]
     picked: int
+    parent_score: Score
     score: Score
     active_score: Score
     notes: tuple[str, ...] = ()
@@ -116,6 +119,7 @@ class Update:
             "policy": self.policy.policy_hash,
             "document": self.policy.document_hash,
             "picked": self.picked,
+            "parent_score": self.parent_score.to_dict(),
             "score": self.score.to_dict(),
             "active_score": self.active_score.to_dict(),
             "accepted": [patch.to_dict() for patch in self.accepted],
@@ -175,6 +179,7 @@ def update(
         tuple(search.attempts),
         tuple((candidate.number, candidate.score) for candidate in search.front),
         best.number,
+        search.root.score,
         best.score,
         scorer.score(policy.active),
         tuple(search.notes),
