@@ -166,8 +166,9 @@ class Ground:
             return
         prior = wrong / (total + wrong)
         before = math.log2((total + 0.1) / (total + wrong + 0.2))
-        price = PREDICATE_COST * (len(constrained(self.schema, masks)) + 1)
+        restricted = set(constrained(self.schema, masks))
         for at, start in enumerate(self._starts):
+            price = PREDICATE_COST * len(restricted | {at})
             ranked = []
             for code in bits(masks[at]):
                 right, false = wanted[start + code], unwanted[start + code]
