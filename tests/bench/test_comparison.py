@@ -56,6 +56,7 @@ def test_both_kinds_of_errors_are_told_with_their_counts():
 def test_names_and_numbers():
     assert comparison.method_name("lookup.scope") == "look-up on scope"
     assert comparison.method_name("hoeffding_tuned") == "Hoeffding tree, tuned"
+    assert comparison.method_name("lookup") == "look-up"
     assert comparison.method_name("later") == "later"
     assert comparison.counted(1, "patch") == "1 patch"
     assert comparison.counted(2, "patch") == "2 patches"

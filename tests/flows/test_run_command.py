@@ -105,6 +105,7 @@ def test_the_command_makes_the_run(
     assert told["figures"]["unsafe_allowed"] == summary["unsafe_allowed"]
     for number in range(1, 6):
         assert f"round  {number}" in result.stderr
+    assert "look-up: the same stream" in result.stderr
     first = next(text for text in result.stderr.splitlines() if "round  1" in text)
     assert first.index("0% covered") < first.index("→ update:") < first.index(" active")
     assert servers_of(project) == []

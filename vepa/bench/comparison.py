@@ -17,6 +17,7 @@ _NAMES = {
     "ripper": "RIPPER",
     "hoeffding": "Hoeffding tree",
     "hoeffding_tuned": "Hoeffding tree, tuned",
+    "lookup": "look-up",
 }
 #: Figure -> what people read.
 FIGURES = {

@@ -34,7 +34,7 @@ _FIGURES = (
 
 def tell_plan(out: Output, planned: Run) -> None:
     """What a run would do: `vepa run --dry-run`."""
-    from vepa.bench.comparison import counted
+    from vepa.bench.comparison import counted, method_name
     from vepa.bench.conduct import estimate
 
     expected = estimate(planned)
@@ -58,7 +58,7 @@ def tell_plan(out: Output, planned: Run) -> None:
         ("rounds", f"{expected.rounds} over {counted(expected.events, 'event')}"),
         ("feedback", counted(expected.labels, "label")),
         ("updates", f"{expected.updates}, at most {patches} in all"),
-        ("baselines", ", ".join(_people(name) for name in expected.baselines) or "none"),
+        ("baselines", ", ".join(method_name(name) for name in expected.baselines) or "none"),
         ("model calls", str(expected.model_calls)),
         ("cost", f"{expected.cost_usd:.2f} USD"),
         ("time", "none" if planned.finished else f"about {max(expected.seconds, 1):.0f} s"),
@@ -71,10 +71,6 @@ def tell_plan(out: Output, planned: Run) -> None:
         out.text("\nNothing is left to do: all products stand; --fresh would make them again.")
     else:
         out.text("\nNothing was written. Without --dry-run it runs.")
-
-
-def _people(family: str) -> str:
-    return "look-up" if family == "lookup" else family
 
 
 def tell_result(out: Output, planned: Run, stood: bool, seconds: float) -> None:

@@ -95,7 +95,7 @@ class Watcher:
 
 def line(stage: str, figures: Mapping[str, Any]) -> str:
     """One stage as a line for people: what was decided, then what the update made of it."""
-    from vepa.bench.comparison import counted
+    from vepa.bench.comparison import counted, method_name
 
     if stage.startswith("round-"):
         filled = round(10 * figures["coverage"])
@@ -109,5 +109,6 @@ def line(stage: str, figures: Mapping[str, Any]) -> str:
             f"→ {rules['active']} of {counted(rules['archive'], 'rule')} active"
         )
     if stage.startswith("baseline-"):
-        return f"{stage.removeprefix('baseline-')}: the same stream and feedback, for comparison"
+        name = method_name(stage.removeprefix("baseline-"))
+        return f"{name}: the same stream and feedback, for comparison"
     return ""
