@@ -87,6 +87,10 @@ class Ground:
         self.schema = schema
         self.index = ExampleIndex(schema, codes)
         self.size = len(codes)
+        # `unknown` is left to a rule by a cut only where some example has it.
+        self._usable = [
+            full if (codes[:, at] == 0).any() else full & ~1 for at, full in enumerate(schema.full)
+        ]
         sizes = [len(field.values) for field in schema.fields]
         self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
         self._cells = np.zeros((sum(sizes), self.size), dtype=np.float32)
@@ -199,7 +203,7 @@ class Ground:
                 continue
             best: tuple[float, Masks] | None = None
             for at in constrained(self.schema, rival):
-                rest = masks[at] & ~rival[at]
+                rest = masks[at] & ~rival[at] & self._usable[at]
                 if not rest:
                     continue
                 cut = (*masks[:at], rest, *masks[at + 1 :])
