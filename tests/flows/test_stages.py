@@ -215,3 +215,13 @@ def test_an_unfinished_run_is_not_called_finished(project: SmallProject) -> None
     with pytest.raises(RunError, match="round-002"):
         stages.finish(folder)
     assert json.loads((folder / "manifest.json").read_text())["finished"] is False
+
+
+def test_what_prefect_shows_has_both_kinds_of_errors(finished: Path) -> None:
+    summary = stages.read_summary(finished)
+    told = stages.markdown(summary, str(finished / "report.html"))
+    allowed, refused = summary["confusion"]["allow"], summary["confusion"]["refuse"]
+    decided = allowed["refuse"] + refused["refuse"]
+    assert f"- unsafe allowed {allowed['refuse']} of {decided} decided" in told
+    row = stages.table_row(summary["rounds"][1])
+    assert row["accepted"] == summary["rounds"][1]["patches"]["accepted"]

@@ -13,6 +13,7 @@ from typing import Any
 
 from vepa.bench import metrics
 from vepa.bench.baselines import make_baselines
+from vepa.bench.comparison import counted, errors_by_kind
 from vepa.bench.prequential import start
 from vepa.bench.products import (
     baseline_answers,
@@ -166,7 +167,7 @@ def table_row(figures: Mapping[str, Any]) -> dict[str, Any]:
         "covered macro-F1": f"{figures['covered_macro_f1']:.3f}",
         "wrong": figures["wrong"],
         "patches tried": figures["patches"]["tried"],
-        "kept": figures["patches"]["accepted"],
+        "accepted": figures["patches"]["accepted"],
         "rules": figures["rules"]["archive"],
         "active": figures["rules"]["active"],
     }
@@ -192,8 +193,10 @@ def markdown(summary: Mapping[str, Any], report: str) -> str:
     return (
         f"# {summary['id']}\n\n"
         f"- covered macro-F1 **{summary['covered_macro_f1']:.3f}**\n"
+        f"- {errors_by_kind(summary['confusion'])}\n"
         f"- coverage of the last round {summary['final_coverage']:.1%}\n"
-        f"- {summary['rules']['active']} of {summary['rules']['archive']} rules active\n\n"
+        f"- {summary['rules']['active']} of {counted(summary['rules']['archive'], 'rule')} "
+        "active\n\n"
         f"[Report]({Path(report).absolute().as_uri()}), also at `{report}`\n"
     )
 
