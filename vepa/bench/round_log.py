@@ -81,7 +81,7 @@ def _reason(attempt: Mapping[str, Any], record: Mapping[str, Any], repeated: int
         return "picked" if number != _STANDING else "picked: nothing had a higher J"
     scores = {entry["candidate"]: entry["objective"] for entry in record["front"]}
     if number in scores:
-        lower = f"{scores[number]:.12g}" != f"{scores[picked]:.12g}"
+        lower = f"{scores[number]:.12g}" != f"{record['score']['objective']:.12g}"
         told = "on the front, lower J" if lower else "on the front, same J, loses the tie"
     else:
         told = "dominated"
