@@ -67,6 +67,7 @@ def test_options_reach_the_settings(rjudge_path, capsys):
         *("--view", "observable,instrumented", "--mask-unknown", "0.1", "--feedback", "0.25"),
         *("--flip", "0.1", "--flip-target", "scenario=:0.4", "--first-seed", "7"),
         *("--authority", "prospective", "--selection", "greedy", "--verify", "refuse"),
+        *("--allow-target", "0.99", "--refuse-target", "0.9"),
     )
     assert code == 0
     document = json.loads(out)
@@ -78,6 +79,9 @@ def test_options_reach_the_settings(rjudge_path, capsys):
     assert config["authority"] == "prospective"
     assert config["evolution"]["selection"] == "greedy"
     assert config["evolution"]["verify"] == "refuse"
+    assert config["gates"]["allow"]["target"] == 0.99
+    assert config["gates"]["refuse"]["target"] == 0.9
+    assert config["gates"]["allow"]["confidence"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,9 @@ def test_options_reach_the_settings(rjudge_path, capsys):
         (["--view", "fulll"], "did you mean 'full'"),
         (["--baselines", "forest,svm"], "'svm' is not a baseline"),
         (["--authority", "paper+beta"], "authority"),
+        (["--authority", "paper+prospective"], "settle the same thing"),
+        (["--allow-target", "1.5"], "--allow-target"),
+        (["--refuse-target", "0"], "--refuse-target"),
         (["--proposer", "oracle"], "oracle"),
         (["--selection", "best"], "--selection"),
         (["--verify", "maybe"], "--verify"),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from vepa.errors import InputError, SettingError, Where
 from vepa.evolution import EvolutionSettings, proposer
+from vepa.evolution.settings import Gates
 from vepa.files import name_of, read_text
 from vepa.policy.authority import authority
 from vepa.policy.document import Document, parse_document, plain_words
@@ -41,6 +42,8 @@ class Profile(BaseModel):
         Of the shuffle, the feedback, the flips and the search.
     authority
         Mode of the evidence gate; `default`, or components joined by `+`.
+    gates
+        What the gate asks of the rules of each decision.
     evolution
         Settings of the update at the end of a round.
     baselines
@@ -58,6 +61,7 @@ class Profile(BaseModel):
     flip: float = Field(default=0.0, ge=0.0, lt=1.0)
     seed: int = Field(default=0, ge=0)
     authority: str = "default"
+    gates: Gates = Gates()
     evolution: EvolutionSettings = EvolutionSettings()
     baselines: list[Literal["forest", "ripper", "hoeffding", "lookup"]] = []
 

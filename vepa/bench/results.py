@@ -196,6 +196,7 @@ def config(tables: Mapping[str, EventTable], settings: BenchSettings) -> dict[st
         **stream,
         "seeds": list(range(settings.first_seed, settings.first_seed + settings.seeds)),
         "authority": authority(trial.authority).name,
+        "gates": trial.gates.model_dump(mode="json"),
         "evolution": trial.evolution.model_dump(mode="json"),
         "baselines": list(trial.baselines),
         "separate": settings.separate,

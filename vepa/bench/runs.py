@@ -26,7 +26,7 @@ from vepa.bench.views import apply_view, mask_unknown
 from vepa.corpus.events import read_events
 from vepa.errors import RunError
 from vepa.files import canonical_json, read_text, sha256_of, write_atomic
-from vepa.policy.authority import Authority, authority
+from vepa.policy.authority import Authority
 from vepa.policy.policy import Policy
 from vepa.policy.reading import load_policy
 from vepa.project import Project
@@ -79,7 +79,7 @@ class Run:
     @property
     def gate(self) -> Authority:
         """Which rules may decide."""
-        return authority(self.profile.authority)
+        return self.profile.gates.authority(self.profile.authority)
 
     @cached_property
     def needs(self) -> dict[str, tuple[str, ...]]:

@@ -23,8 +23,7 @@ from vepa.bench.streams import StreamSettings, make_stream
 from vepa.bench.views import apply_view, mask_unknown, view_of
 from vepa.corpus.events import EventTable
 from vepa.errors import RunError
-from vepa.evolution.settings import EvolutionSettings
-from vepa.policy.authority import authority
+from vepa.evolution.settings import EvolutionSettings, Gates
 
 __all__ = ["START_LABELS", "Trial", "TrialSettings", "run_trial", "run_trials"]
 
@@ -45,6 +44,8 @@ class TrialSettings(BaseModel):
         Share of cells blanked at random.
     authority
         Mode of authority.
+    gates
+        What it asks of the rules of each decision.
     evolution
         Of the updates.
     baselines
@@ -56,6 +57,7 @@ class TrialSettings(BaseModel):
     stream: StreamSettings = StreamSettings()
     mask_unknown: float = Field(0.0, ge=0.0, le=1.0)
     authority: str = "default"
+    gates: Gates = Gates()
     evolution: EvolutionSettings = EvolutionSettings()
     baselines: tuple[str, ...] = ()
 
@@ -87,7 +89,7 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
         mask_unknown(apply_view(table, view), settings.mask_unknown, seed) for table in trial.tables
     ]
     stream = make_stream(seen, settings.stream, seed)
-    judge = authority(settings.authority)
+    judge = settings.gates.authority(settings.authority)
     loop = Prequential(stream, judge, settings.evolution)
     while not loop.finished:
         loop.advance()

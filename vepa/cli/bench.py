@@ -73,9 +73,15 @@ def run(
         str,
         typer.Option(
             metavar="MODE",
-            help="Which rules may decide: paper (the default), prospective, or both joined by +.",
+            help="Which rules may decide: paper (the default) or prospective.",
         ),
     ] = "default",
+    allow_target: Annotated[
+        float, typer.Option(help="Precision that the gate asks of an allow rule.")
+    ] = 0.95,
+    refuse_target: Annotated[
+        float, typer.Option(help="Precision that the gate asks of a refuse rule.")
+    ] = 0.95,
     proposer: Annotated[
         str, typer.Option(metavar="NAME", help="Where patches come from; there is induction.")
     ] = "induction",
@@ -128,6 +134,10 @@ def run(
                 },
                 "mask_unknown": mask_unknown,
                 "authority": authority,
+                "gates": {
+                    "allow": {"target": allow_target},
+                    "refuse": {"target": refuse_target},
+                },
                 "evolution": {
                     "patches": patches,
                     "selection": selection,
@@ -159,18 +169,20 @@ def _run(
     from vepa.cli.inputs import schema_of
     from vepa.corpus.events import read_events
     from vepa.errors import SettingError
-    from vepa.files import name_of, write_atomic
+    from vepa.files import check_writable, name_of, write_output
 
     twice = next((path for path in events if events.count(path) > 1), None)
     if twice is not None:
         raise SettingError(f"{name_of(twice)} is named twice", remedy="name each file once")
+    if target is not None:
+        check_writable(target)
     space = schema_of(schema)
     tables = {name_of(path): read_events(path, space) for path in events}
     total = settings.trial.stream.rounds * settings.seeds * len(settings.views)
     with _progress(total * (len(tables) if settings.separate else 1)) as progress:
         document = run_bench(tables, settings, jobs=jobs, progress=progress)
     if target is not None:
-        write_atomic(target, dumps(document, indent=1, allow_nan=False) + "\n")
+        write_output(target, dumps(document, indent=1, allow_nan=False) + "\n")
         out.note(f"written: {target}")
     out.document(document)
     if not out.json:
@@ -212,7 +224,8 @@ def _settings(given: Mapping[str, Any]) -> BenchSettings:
         return BenchSettings.model_validate(given)
     except ValidationError as error:
         path, message = complaint(error)
-        option = {"shift": "mixed", "views": "view"}.get(str(path[-1]), str(path[-1]))
+        name = "_".join(map(str, path[path.index("gates") + 1 :] if "gates" in path else path[-1:]))
+        option = {"shift": "mixed", "views": "view"}.get(name, name)
         raise SettingError(
             message,
             where=Where(field=f"--{option.replace('_', '-')}"),

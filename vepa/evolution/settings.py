@@ -6,7 +6,48 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["EvolutionSettings"]
+from vepa.policy.authority import Authority, Threshold, authority
+
+__all__ = ["EvolutionSettings", "GateSettings", "Gates"]
+
+
+class GateSettings(BaseModel):
+    """What a rule of one decision must show before it may decide.
+
+    Attributes
+    ----------
+    target
+        Precision that the rule should have.
+    confidence
+        Posterior probability of it that suffices.
+    prior_support, prior_contradictions
+        Beta prior over the precision.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    target: float = Field(default=0.95, gt=0.0, lt=1.0)
+    confidence: float = Field(default=0.5, gt=0.0, lt=1.0)
+    prior_support: float = Field(default=1.0, gt=0.0)
+    prior_contradictions: float = Field(default=1.0, gt=0.0)
+
+    def threshold(self) -> Threshold:
+        """The same as the policy core wants it."""
+        prior = (self.prior_support, self.prior_contradictions)
+        return Threshold(self.target, self.confidence, prior)
+
+
+class Gates(BaseModel):
+    """The gates of the two decisions; a stricter one for `allow` lets fewer harms through."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    allow: GateSettings = GateSettings()
+    refuse: GateSettings = GateSettings()
+
+    def authority(self, mode: str) -> Authority:
+        """The authority of a mode with these gates; raises `SettingError` for an unknown mode."""
+        return authority(mode, {"allow": self.allow.threshold(), "refuse": self.refuse.threshold()})
 
 
 class EvolutionSettings(BaseModel):
