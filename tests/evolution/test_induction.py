@@ -230,3 +230,15 @@ def test_only_known_proposers_are_made():
     with pytest.raises(SettingError, match="no proposer") as caught:
         proposer("oracle")
     assert "induction" in caught.value.remedy
+
+
+def test_a_known_rule_without_promise_takes_no_place(monkeypatch):
+    """Where rules stay, one that adds nothing must not stand in for the best new one."""
+    bench = Workbench(archive_of(drawn(200, by_colour, seed=4)), authority("prospective"))
+    idle = rule("idle", "refuse", colour=["unknown"]).key
+    best = rule("best", "refuse", colour=["red"]).key
+    # Worth just what a new rule must be: by so little that a known one would do as well.
+    monkeypatch.setattr(
+        bench, "additions", lambda beside: iter([] if best in beside else [(12.5, best)])
+    )
+    assert bench.grown([idle]) == [best]

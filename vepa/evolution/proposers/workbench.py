@@ -117,10 +117,13 @@ class Workbench:
     def _staying(
         self, known: Sequence[Piece], grown: Sequence[Piece]
     ) -> Iterator[tuple[float, Piece]]:
+        """The known rules that fit beside the grown ones and add something, with what they add."""
         for decision, masks in known:
             if any(other != decision and overlaps(masks, rival) for other, rival in grown):
                 continue
-            yield self.value((decision, masks), grown), (decision, masks)
+            value = self.value((decision, masks), grown)
+            if value > 0.0:
+                yield value, (decision, masks)
 
     def additions(self, beside: Sequence[Piece]) -> Iterator[tuple[float, Piece]]:
         """The best new rule of each decision, with what it adds."""
