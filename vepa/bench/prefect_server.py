@@ -7,6 +7,7 @@ killed run leaves no process behind.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import socket
@@ -84,6 +85,13 @@ class TemporaryServer:
 
     def __enter__(self) -> Self:
         self.home.mkdir(parents=True, exist_ok=True)
+        with open(self.home / ".lock", "wb") as lock:
+            # Two servers that make the same new database at once break one another.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._start()
+        return self
+
+    def _start(self) -> None:
         with socket.socket() as listener:
             # The socket is handed over open, so nobody can take the port in between.
             listener.bind(("127.0.0.1", 0))
@@ -111,7 +119,6 @@ class TemporaryServer:
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        return self
 
     def __exit__(
         self,
@@ -170,7 +177,7 @@ def _serve(descriptor: int) -> None:
     import uvicorn
 
     def leave_with_parent() -> None:
-        sys.stdin.buffer.read()
+        os.read(sys.stdin.fileno(), 1)  # a buffer's lock would trip a server that fails by itself
         os._exit(0)
 
     threading.Thread(target=leave_with_parent, daemon=True).start()
