@@ -8,19 +8,22 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vepa.errors import InputError, Where
+from vepa.errors import InputError, SettingError, Where
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
     "MAX_LINE_BYTES",
     "canonical_json",
+    "check_writable",
     "read_lines",
     "read_text",
     "sha256_of",
     "write_atomic",
+    "write_output",
 ]
 
 #: A policy, schema or settings file larger than this is refused before it is parsed.
@@ -31,6 +34,8 @@ MAX_LINE_BYTES = 1024 * 1024
 
 def _open(path: str | Path) -> Any:
     if str(path) == "-":
+        if sys.stdin is None:  # closed by whoever started this process
+            raise InputError("standard input is closed", remedy="name a file, or pipe one in")
         return sys.stdin.buffer
     try:
         return open(path, "rb")
@@ -46,6 +51,23 @@ def _open(path: str | Path) -> Any:
         ) from None
 
 
+@contextmanager
+def _reading(path: str | Path) -> Iterator[Any]:
+    """An open file; a device that fails while it is read is told like one that cannot be opened."""
+    handle = _open(path)
+    try:
+        yield handle
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}",
+            where=Where(name_of(path)),
+            remedy="check that this is the right file",
+        ) from None
+    finally:
+        if str(path) != "-":
+            handle.close()
+
+
 def name_of(path: str | Path) -> str:
     """How messages call a path; standard input has a name of its own."""
     return "<stdin>" if str(path) == "-" else str(path)
@@ -59,12 +81,8 @@ def read_text(path: str | Path, *, limit: int = MAX_DOCUMENT_BYTES) -> str:
     InputError
         When the file is missing, too large, binary or not UTF-8.
     """
-    handle = _open(path)
-    try:
+    with _reading(path) as handle:
         data = handle.read(limit + 1)
-    finally:
-        if handle is not sys.stdin.buffer:
-            handle.close()
     if len(data) > limit:
         raise InputError(
             f"larger than {limit // 1024**2} MiB",
@@ -104,10 +122,8 @@ def read_lines(path: str | Path, *, limit: int = MAX_LINE_BYTES) -> Iterator[tup
     InputError
         When the file is missing or binary, or a line is too long or not UTF-8.
     """
-    handle = _open(path)
-    file = name_of(path)
-    try:
-        number = 0
+    file, number = name_of(path), 0
+    with _reading(path) as handle:
         while raw := handle.readline(limit + 1):
             number += 1
             if len(raw) > limit:
@@ -119,19 +135,21 @@ def read_lines(path: str | Path, *, limit: int = MAX_LINE_BYTES) -> Iterator[tup
             text = decode(raw, file, number)
             if text.strip():
                 yield number, text
-    finally:
-        if handle is not sys.stdin.buffer:
-            handle.close()
 
 
 def write_atomic(path: str | Path, data: str | bytes) -> Path:
     """Write a file so that a reader sees the old content or the new one, never a part.
 
-    Temporary file in the same folder, fsync, rename, fsync of the folder.
+    Temporary file in the same folder, fsync, rename, fsync of the folder. A link stays a link: the
+    file that it leads to is written. A device or a pipe is never replaced by a file.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     raw = data.encode("utf-8") if isinstance(data, str) else data
+    if _is_special(path):
+        with open(path, "wb") as stream:
+            stream.write(raw)
+        return Path(path)
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(fd, "wb") as handle:
@@ -149,7 +167,55 @@ def write_atomic(path: str | Path, data: str | bytes) -> Path:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return target
+    return Path(path)
+
+
+def write_output(path: str | Path, data: str | bytes) -> Path:
+    """`write_atomic` for a file that the user named.
+
+    Raises
+    ------
+    SettingError
+        When it cannot be written.
+    """
+    check_writable(path)
+    try:
+        return write_atomic(path, data)
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from None
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise `SettingError` when a file cannot be written, before any work is done for it."""
+    if str(path) == "-":
+        raise SettingError(
+            "`-` is standard input, no file to write to",
+            remedy="name a file, or leave the option out: the result then goes to stdout",
+        )
+    target = Path(os.path.realpath(path))
+    if _is_special(path):
+        return
+    folder = next(place for place in target.parents if place.exists())
+    if target.is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not folder.is_dir():
+        raise _unwritable(path, f"{folder} is no folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _unwritable(path, f"{folder} is read-only")
+
+
+def _unwritable(path: str | Path, why: str) -> SettingError:
+    return SettingError(
+        f"cannot be written: {why}",
+        where=Where(str(path)),
+        remedy="name a file in a folder that you may write to",
+    )
+
+
+def _is_special(path: str | Path) -> bool:
+    """Whether this is a device, a pipe or a socket."""
+    place = Path(path)
+    return place.exists() and not place.is_file() and not place.is_dir()
 
 
 def _umask() -> int:

@@ -66,7 +66,8 @@ class Project:
     candidates: tuple[Path, ...]
 
     def __init__(self, directory: str | Path | None = None):
-        self.directory = None if directory is None else Path(directory).absolute()
+        here = _working_directory()
+        self.directory = None if directory is None else here / directory
         if self.directory is not None and not self.directory.is_dir():
             raise SettingError(
                 "no such folder",
@@ -74,7 +75,7 @@ class Project:
                 remedy="--project names the folder of a project; leave it out for the working "
                 "directory",
             )
-        places = [Path.cwd(), package_content()]
+        places = [here, package_content()]
         if self.directory is not None:
             places.insert(0, self.directory)
         self.candidates = tuple(dict.fromkeys(places))
@@ -148,6 +149,15 @@ class Project:
             yield self.artifacts_path
         else:
             yield from (place / kind for place in self.candidates)
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise SettingError(
+            "the working directory no longer exists", remedy="change to a folder that does"
+        ) from None
 
 
 def _relative(name: str) -> PurePosixPath:

@@ -15,7 +15,7 @@ import typer
 
 from vepa import __version__
 from vepa.cli import bench, decide, policy, run, schema, validate
-from vepa.cli.console import AsJson, ProjectDir, guarded
+from vepa.cli.console import AsJson, ProjectDir, guarded, settle_streams
 
 __all__ = ["app", "main"]
 
@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # Matrices are small here and work is spread over processes: BLAS threads would only contend.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    settle_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     return guarded(lambda: app(given, prog_name="vepa", standalone_mode=False), json=as_json)

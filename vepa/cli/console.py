@@ -21,7 +21,7 @@ from vepa.errors import InputError, MissingExtraError, VepaError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["INTERRUPTED", "AsJson", "Output", "ProjectDir", "guarded", "one_line"]
+__all__ = ["INTERRUPTED", "AsJson", "Output", "ProjectDir", "guarded", "one_line", "settle_streams"]
 
 INTERRUPTED = 130
 #: Width of tables where no terminal says how wide it is.
@@ -185,6 +185,10 @@ def guarded(call: Callable[[], Any], *, json: bool = False) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return 1
+    except OSError as error:  # a full disk, a device that fails, rights that were taken away
+        named = f"{error.filename}: " if error.filename else ""
+        failed = VepaError(f"{named}{error.strerror or error}")
+        return _tell(str(failed), error_document(failed), 2, json)
     except SystemExit as stop:  # how click leaves when a pipe breaks
         _drop_stdout()
         return stop.code if isinstance(stop.code, int) else 1
@@ -194,13 +198,29 @@ def guarded(call: Callable[[], Any], *, json: bool = False) -> int:
         return _tell_usage(error, json)
 
 
+def settle_streams() -> None:
+    """Make stdout and stderr take whatever a verb writes.
+
+    Text is UTF-8 like every file of a project, whatever the locale says: a canonical policy that
+    is piped into a file must be that policy. What UTF-8 has no bytes for (a file name that is not
+    text) is spelled out. A stream that was closed by the caller swallows what it is given.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            null = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(null, "w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
 def _tell(text: str, document: dict[str, Any], code: int, as_json: bool) -> int:
     try:
         sys.stdout.flush()
         Output().note(f"error: {text}")
         Output(as_json).line(document)  # in one line, so that JSON Lines stay JSON Lines
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:  # nobody reads it, or there is no room for it
         _drop_stdout()
     return code
 

@@ -115,7 +115,7 @@ def fmt(
 ) -> None:
     """Bring a policy into canonical form; prints it, unless --check or --write is given."""
     from vepa.errors import PolicyError, SettingError, Where
-    from vepa.files import name_of, read_text, write_atomic
+    from vepa.files import name_of, read_text, write_output
     from vepa.policy.formatting import canonical_text, comment_line
 
     one_stdin(policy, schema)
@@ -135,7 +135,7 @@ def fmt(
                 where=Where(file, comment),
                 remedy="move them into `rationale`, or pass --drop-comments",
             )
-        write_atomic(policy, canonical)
+        write_output(policy, canonical)
     report: dict[str, Any] = {"file": file, "canonical": not changed, "written": write and changed}
     if not check_only and not write:
         report["text"] = canonical

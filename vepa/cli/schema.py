@@ -110,13 +110,15 @@ def migrate(
     `unknown`.
     """
     from vepa.errors import InputError
-    from vepa.files import name_of, read_text, write_atomic
+    from vepa.files import check_writable, name_of, read_text, write_output
     from vepa.policy.formatting import is_json, policy_text
     from vepa.policy.migrate import migrate as migrated
     from vepa.policy.reading import load_policy
     from vepa.policy.translation import MappingFile, load_mapping
 
     one_stdin(old, new, policy, mapping)
+    if output is not None:
+        check_writable(output)
     out = Output(json)
     target = schema_of(new)
     text = read_text(policy)
@@ -128,7 +130,7 @@ def migrate(
         raise error.at(file=name_of(mapping or policy)) from None
     written = policy_text(result.policy, as_json=is_json(text))
     if output is not None:
-        write_atomic(output, written)
+        write_output(output, written)
     elif not json:
         out.text(written.rstrip("\n"))
     out.document({**result.to_dict(), "output": str(output) if output else None})

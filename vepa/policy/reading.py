@@ -22,6 +22,8 @@ __all__ = ["PolicyFile", "RuleFile", "load_policy", "read_policy", "rules_from_d
 
 #: Entries of a list inside a rule: more are refused before one is looked at.
 MAX_LISTED = 1_000
+#: Examples that a rule's evidence counts, at most: the posterior is worked out in floats.
+MAX_COUNT = 1_000_000_000_000
 
 
 class _Strict(BaseModel):
@@ -58,8 +60,8 @@ class ProvenanceFile(_Strict):
 class EvidenceFile(_Strict):
     """Counts of labelled examples that a rule covers."""
 
-    support: int = Field(ge=0)
-    contradictions: int = Field(ge=0)
+    support: int = Field(ge=0, le=MAX_COUNT)
+    contradictions: int = Field(ge=0, le=MAX_COUNT)
 
 
 class RuleFile(_Strict):
