@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vepa.bench.prequential import Prequential
+from vepa.bench.streams import StreamSettings, make_stream
 from vepa.corpus import EventTable, read_events
 from vepa.evolution import Archive, EvolutionSettings, update
 from vepa.policy import (
-    CompiledPolicy,
     ExampleIndex,
     Policy,
     Rule,
@@ -57,28 +58,18 @@ def evolve(
     stream: EventTable, rounds: int = ROUNDS, feedback: float = FEEDBACK, seed: int = 0
 ) -> tuple[Policy, list[float]]:
     """Evolve a policy over a stream, as `vepa bench run` does; also the seconds of each update."""
-    order = np.random.default_rng(seed).permutation(len(stream))
-    rng = np.random.default_rng(seed + 1)
-    policy = Policy(stream.schema, (), stream.unit)
-    archive = Archive(stream.schema, stream.unit)
-    seconds = []
-    for number, rows in enumerate(np.array_split(order, rounds), 1):
-        batch = stream.take(rows)
-        verdicts = CompiledPolicy(policy).decide_columns(batch.columns)
-        told = np.sort(rng.choice(len(batch), round(feedback * len(batch)), replace=False))
-        archive.add(batch.take(told), verdicts[told], number)
+    seconds: list[float] = []
+
+    def timed(parent: Policy, archive: Archive, **known: Any) -> Any:
         start = perf_counter()
-        result = update(
-            policy,
-            archive,
-            round=number,
-            authority=authority("paper"),
-            settings=EvolutionSettings(),
-            seed=seed,
-        )
+        result = update(parent, archive, **known)
         seconds.append(perf_counter() - start)
-        policy = result.policy
-    return policy, seconds
+        return result
+
+    shuffled = make_stream(stream, StreamSettings(rounds=rounds, feedback=feedback), seed)
+    loop = Prequential(shuffled, authority("paper"), EvolutionSettings(), evolve=timed)
+    loop.run()
+    return loop.current, seconds
 
 
 @dataclass(frozen=True)
