@@ -19,7 +19,7 @@ from prefect.artifacts import (
 )
 from prefect.cache_policies import NO_CACHE
 
-from vepa.bench import stages
+from vepa.bench.runs import stages
 
 __all__ = ["evolve"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vepa.bench.evidence import gate_words, needed
+from vepa.bench.report.evidence import gate_words, needed
 from vepa.policy.authority import Threshold, authority, posterior
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vepa.bench.round_log import round_log
+from vepa.bench.report.round_log import round_log
 from vepa.policy import Policy, Rule
 from vepa.policy.patches import Edit, Patch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vepa.bench.prefect_server import TemporaryServer, quiet_environment
+from vepa.bench.runs.server import TemporaryServer, quiet_environment
 
 
 def test_servers_that_start_at_once_share_a_new_database(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_runs import SmallProject
 
-from vepa.bench.profile import find_events, find_profile, load_profile
+from vepa.bench.runs.profile import find_events, find_profile, load_profile
 from vepa.errors import InputError, SettingError
 from vepa.project import Project, package_content
 

@@ -15,12 +15,13 @@ import polars as pl
 import pytest
 from small_runs import PROFILE, SmallProject
 
-from vepa.bench import charts, report
 from vepa.bench.comparison import standing
-from vepa.bench.evidence import gate_words
-from vepa.bench.report_data import gather, wrong_rows
-from vepa.bench.round_log import round_log
-from vepa.bench.runs import Run, open_run
+from vepa.bench.report import charts
+from vepa.bench.report import page as report
+from vepa.bench.report.data import gather, wrong_rows
+from vepa.bench.report.evidence import gate_words
+from vepa.bench.report.round_log import round_log
+from vepa.bench.runs.run import Run, open_run
 from vepa.policy.matching import CompiledPolicy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}"

@@ -18,7 +18,7 @@ import pytest
 from small_runs import SmallProject, products
 
 from vepa.bench.comparison import best_field, errors_by_kind, standing
-from vepa.bench.runs import plan
+from vepa.bench.runs.run import plan
 from vepa.project import Project
 
 pytestmark = pytest.mark.integration
@@ -83,7 +83,7 @@ def servers_of(project: SmallProject) -> list[int]:
             variables = (process / "environ").read_bytes()
         except OSError:
             continue
-        if b"prefect_server" in command and str(project.folder).encode() in variables:
+        if b"vepa.bench.runs.server" in command and str(project.folder).encode() in variables:
             found.append(int(process.name))
     return found
 

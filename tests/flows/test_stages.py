@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from small_runs import PROFILE, SmallProject, products, work_off
 
-from vepa.bench import stages
-from vepa.bench.runs import open_run, plan
+from vepa.bench.runs import stages
+from vepa.bench.runs.run import open_run, plan
 from vepa.bench.streams import StreamSettings
 from vepa.bench.trials import Trial, TrialSettings, run_trial
 from vepa.corpus.events import read_events

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vepa.bench.store import RunStore
+from vepa.bench.runs.store import RunStore
 from vepa.errors import RunError, SettingError
 
 
@@ -83,7 +83,7 @@ def test_half_written_files_are_swept(tmp_path: Path) -> None:
 
 _HOLD = """
 import sys, time
-from vepa.bench.store import RunStore
+from vepa.bench.runs.store import RunStore
 with RunStore(sys.argv[1]).locked():
     print("held", flush=True)
     time.sleep(0.5)

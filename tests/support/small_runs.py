@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from vepa.bench import stages
+from vepa.bench.runs import stages
 
 PROFILE = """\
 title: A small run

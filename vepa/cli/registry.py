@@ -131,7 +131,7 @@ def _mapping(file: Path, _schemas: Schemas) -> list[Feedback]:
 
 
 def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
-    from vepa.bench.profile import read_profile
+    from vepa.bench.runs.profile import read_profile
 
     return [as_feedback(error) for error in read_profile(file)[1]]
 

@@ -33,8 +33,8 @@ def run(
 
     A run that was interrupted goes on where it stopped; one that is finished is not made again.
     """
-    from vepa.bench.conduct import check_packages, conduct
-    from vepa.bench.runs import begin, plan
+    from vepa.bench.runs.conduct import check_packages, conduct
+    from vepa.bench.runs.run import begin, plan
     from vepa.cli.run_views import tell_plan, tell_result
     from vepa.cli.run_watch import Watcher
     from vepa.project import Project

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vepa.cli.console import Output
 
 if TYPE_CHECKING:
-    from vepa.bench.runs import Run
+    from vepa.bench.runs.run import Run
 
 __all__ = ["near", "tell_plan", "tell_result"]
 
@@ -35,7 +35,7 @@ _FIGURES = (
 def tell_plan(out: Output, planned: Run) -> None:
     """What a run would do: `vepa run --dry-run`."""
     from vepa.bench.comparison import counted, method_name
-    from vepa.bench.conduct import estimate
+    from vepa.bench.runs.conduct import estimate
 
     expected = estimate(planned)
     folder = planned.folder
@@ -75,7 +75,7 @@ def tell_plan(out: Output, planned: Run) -> None:
 
 def tell_result(out: Output, planned: Run, stood: bool, seconds: float) -> None:
     """Figures of a finished run and what to do with its products."""
-    from vepa.bench.stages import read_summary
+    from vepa.bench.runs.stages import read_summary
 
     folder = planned.folder
     summary = read_summary(folder)
@@ -171,7 +171,7 @@ def _example(planned: Run) -> tuple[int, Path, str]:
 
     Without a wrong decision there it is the first that was decided, else the first event.
     """
-    from vepa.bench.runs import file_of
+    from vepa.bench.runs.run import file_of
     from vepa.policy.matching import ABSTAIN, CompiledPolicy
 
     number, table = planned.profile.rounds, planned.stream.table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from vepa.cli.run_views import near
 
 if TYPE_CHECKING:
-    from vepa.bench.runs import Run
+    from vepa.bench.runs.run import Run
 
 __all__ = ["Watcher", "line"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vepa.bench.charts import Lane
+from vepa.bench.report.charts import Lane
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Provenance, Rule
 

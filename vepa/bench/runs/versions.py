@@ -33,7 +33,7 @@ _PACKAGES = (
 @lru_cache(maxsize=1)
 def code_sha256() -> str:
     """Hash over name and content of every file of the package that products depend on."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     files: dict[str, str] = {}
     for part in _PARTS:
         place = package / part

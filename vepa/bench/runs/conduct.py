@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from vepa.bench.baselines import check_families
-from vepa.bench.prefect_server import TemporaryServer, quiet_environment
-from vepa.bench.runs import Run
+from vepa.bench.runs.run import Run
+from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.errors import MissingExtraError, RunError
 from vepa.project import Project
 

@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from vepa.bench import charts, metrics
-from vepa.bench.charts import Line
+from vepa.bench import metrics
 from vepa.bench.comparison import counted, errors_by_kind, standing
-from vepa.bench.evidence import gate_words
-from vepa.bench.lineage import lanes
-from vepa.bench.report_data import (
+from vepa.bench.report import charts
+from vepa.bench.report.charts import Line
+from vepa.bench.report.data import (
     Method,
     ReportData,
     gather,
     rule_rows,
     wrong_rows,
 )
-from vepa.bench.round_log import round_log
-from vepa.bench.runs import Run
+from vepa.bench.report.evidence import gate_words
+from vepa.bench.report.lineage import lanes
+from vepa.bench.report.round_log import round_log
+from vepa.bench.runs.run import Run
 from vepa.bench.scores import Answers
 from vepa.errors import MissingExtraError
 from vepa.policy.matching import ABSTAIN

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from vepa.bench import metrics
 from vepa.bench.comparison import method_name
-from vepa.bench.lineage import ancestry, origins
-from vepa.bench.runs import Run, file_of
+from vepa.bench.report.lineage import ancestry, origins
+from vepa.bench.runs.run import Run, file_of
 from vepa.bench.scores import Answers, worked_off
 from vepa.policy.authority import Authority, posterior
 from vepa.policy.matching import ABSTAIN, CompiledPolicy

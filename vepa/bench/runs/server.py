@@ -98,7 +98,7 @@ class TemporaryServer:
             self.api_url = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
             with open(self.log, "wb") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "vepa.bench.prefect_server", str(listener.fileno())],
+                    [sys.executable, "-m", "vepa.bench.runs.server", str(listener.fileno())],
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,

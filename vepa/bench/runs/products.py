@@ -12,8 +12,8 @@ import numpy as np
 from vepa.bench import metrics
 from vepa.bench.baselines import Prediction
 from vepa.bench.prequential import RoundOutcome
+from vepa.bench.runs.store import StageRecord
 from vepa.bench.scores import Answers
-from vepa.bench.store import StageRecord
 from vepa.bench.streams import Stream
 from vepa.errors import MissingExtraError
 from vepa.files import canonical_json, sha256_of

@@ -15,14 +15,14 @@ from vepa.bench import metrics
 from vepa.bench.baselines import make_baselines
 from vepa.bench.comparison import counted, errors_by_kind
 from vepa.bench.prequential import start
-from vepa.bench.products import (
+from vepa.bench.runs.products import (
     baseline_answers,
     baseline_frame,
     parquet,
     round_figures,
     round_products,
 )
-from vepa.bench.runs import Run, begin, open_run, plan, round_stage, write_manifest
+from vepa.bench.runs.run import Run, begin, open_run, plan, round_stage, write_manifest
 from vepa.bench.scores import Answers, predict_stream, score, worked_off
 from vepa.bench.trials import START_LABELS
 from vepa.bench.views import view_of
@@ -136,7 +136,7 @@ def write_report(folder: str | Path) -> dict[str, Any]:
     """Write `report.html`; returns where it lies."""
 
     def make(run: Run) -> Made:
-        from vepa.bench.report import report
+        from vepa.bench.report.page import report
 
         page = report(run, _others(run), read_summary(run.folder))
         return {"report.html": page}, {"bytes": len(page.encode())}

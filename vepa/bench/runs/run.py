@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from vepa.bench.prequential import Prequential
-from vepa.bench.products import manifest_document
-from vepa.bench.profile import Profile, find_events, find_profile, load_profile
-from vepa.bench.store import RunStore, StageRecord
+from vepa.bench.runs.products import manifest_document
+from vepa.bench.runs.profile import Profile, find_events, find_profile, load_profile
+from vepa.bench.runs.store import RunStore, StageRecord
+from vepa.bench.runs.versions import code_sha256, versions
 from vepa.bench.streams import Stream, StreamSettings, join_tables, make_stream
-from vepa.bench.versions import code_sha256, versions
 from vepa.bench.views import apply_view, mask_unknown
 from vepa.corpus.events import read_events
 from vepa.errors import RunError
