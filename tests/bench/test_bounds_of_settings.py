@@ -10,6 +10,7 @@ from vepa.bench.results import MAX_SEEDS, BenchSettings, config
 from vepa.bench.streams import MAX_SEED
 from vepa.corpus.events import EventTable
 from vepa.evolution.settings import MAX_PRIOR, Gates, GateSettings
+from vepa.policy.schema import bundled_schema
 
 
 @pytest.mark.parametrize(
