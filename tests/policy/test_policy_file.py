@@ -264,3 +264,11 @@ def test_canonical_form_keeps_the_operator_and_sorts_values() -> None:
     when = rule.canonical(schema).when
     assert list(when) == ["a", "b"]
     assert when["a"] == Predicate("not_in", ("x", "y", "unknown"))
+
+
+@pytest.mark.parametrize("given", ["true", "yes", "1.0"])
+def test_the_format_is_a_whole_number(given: str) -> None:
+    found = read_policy(f"policy: {given}\nrules: []\n")
+    assert found.policy is None
+    assert found.feedback[0].message.startswith("1 belongs here")
+    assert read_policy("policy: 1\nrules: []\n").ok

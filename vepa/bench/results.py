@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from vepa.bench.baselines import check_families
-from vepa.bench.streams import check_labelled, join_tables, make_stream
+from vepa.bench.streams import MAX_SEED, check_labelled, join_tables, make_stream
 from vepa.bench.trials import Progress, Trial, TrialSettings, run_trials
 from vepa.bench.views import view_of
 from vepa.corpus.events import EventTable
@@ -37,6 +37,10 @@ SCALARS = (
 Figures = dict[str, Any]
 
 
+#: Shuffles of one benchmark, at most.
+MAX_SEEDS = 10_000
+
+
 class BenchSettings(BaseModel):
     """What `vepa bench run` runs.
 
@@ -56,8 +60,8 @@ class BenchSettings(BaseModel):
 
     trial: TrialSettings = TrialSettings()
     views: tuple[str, ...] = Field(("full",), min_length=1)
-    seeds: int = Field(5, ge=1)
-    first_seed: int = Field(0, ge=0)
+    seeds: int = Field(5, ge=1, le=MAX_SEEDS)
+    first_seed: int = Field(0, ge=0, le=MAX_SEED - MAX_SEEDS)
     separate: bool = False
 
 
@@ -190,7 +194,7 @@ def config(tables: Mapping[str, EventTable], settings: BenchSettings) -> dict[st
     return {
         "files": {name: table.sha256 for name, table in tables.items()},
         "schema": {"version": first.schema.version, "sha256": first.schema.sha256},
-        "unit": first.unit,
+        "unit": "+".join(dict.fromkeys(table.unit for table in tables.values())),
         "views": list(settings.views),
         "mask_unknown": trial.mask_unknown,
         **stream,

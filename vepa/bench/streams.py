@@ -21,6 +21,7 @@ from vepa.errors import EventError, SettingError, Where
 from vepa.policy.matching import ABSTAIN
 
 __all__ = [
+    "MAX_SEED",
     "FlipTarget",
     "Stream",
     "StreamRound",
@@ -30,6 +31,9 @@ __all__ = [
     "make_stream",
     "mask_generator",
 ]
+
+#: Learners of other packages take seeds of 32 bits.
+MAX_SEED = 2**32 - 1
 
 Indices = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int8]

@@ -10,6 +10,9 @@ from vepa.policy.authority import Authority, Threshold, authority
 
 __all__ = ["EvolutionSettings", "GateSettings", "Gates"]
 
+#: A prior worth more examples than this is a mistake, and beyond what floats can work out.
+MAX_PRIOR = 1_000_000.0
+
 
 class GateSettings(BaseModel):
     """What a rule of one decision must show before it may decide.
@@ -28,8 +31,8 @@ class GateSettings(BaseModel):
 
     target: float = Field(default=0.95, gt=0.0, lt=1.0)
     confidence: float = Field(default=0.5, gt=0.0, lt=1.0)
-    prior_support: float = Field(default=1.0, gt=0.0)
-    prior_contradictions: float = Field(default=1.0, gt=0.0)
+    prior_support: float = Field(default=1.0, gt=0.0, le=MAX_PRIOR)
+    prior_contradictions: float = Field(default=1.0, gt=0.0, le=MAX_PRIOR)
 
     def threshold(self) -> Threshold:
         """The same as the policy core wants it."""

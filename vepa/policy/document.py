@@ -164,6 +164,7 @@ def plain_words(item: Any) -> str:
         "model_type": "a mapping belongs here",
         "list_type": "a list belongs here",
         "int_type": "a whole number belongs here",
+        "too_short": "at least one belongs here",
     }
     return words.get(kind, str(item["msg"]).removeprefix("Value error, "))
 

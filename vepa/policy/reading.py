@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from vepa.errors import PolicyError
 from vepa.policy.collector import paused
@@ -90,6 +91,13 @@ class PolicyFile(_Strict):
     schema_: SchemaReference | None = Field(default=None, alias="schema")
     unit: Unit = "trajectory"
     rules: list[RuleFile] = Field(max_length=MAX_RULES)
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _is_a_number(cls, given: object) -> object:
+        if isinstance(given, (bool, float)):  # equal to 1 in Python, not in a file
+            raise ValueError(f"1 belongs here, not {json.dumps(given)}")
+        return given
 
 
 def read_policy(text: str, file: str = "<policy>", schema: Schema | None = None) -> Verification:

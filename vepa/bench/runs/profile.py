@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from vepa.bench.streams import MAX_SEED
 from vepa.errors import InputError, SettingError, Where
 from vepa.evolution import EvolutionSettings, proposer
 from vepa.evolution.settings import Gates
@@ -59,7 +60,7 @@ class Profile(BaseModel):
     rounds: int = Field(default=10, ge=1, le=999)
     feedback: float = Field(default=0.5, gt=0.0, le=1.0)
     flip: float = Field(default=0.0, ge=0.0, lt=1.0)
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=MAX_SEED)
     authority: str = "default"
     gates: Gates = Gates()
     evolution: EvolutionSettings = EvolutionSettings()
