@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from vepa.bench.profile import Profile
 from vepa.bench.results import MAX_SEEDS, BenchSettings, config
+from vepa.bench.runs.profile import Profile
 from vepa.bench.streams import MAX_SEED
 from vepa.corpus.events import EventTable
 from vepa.evolution.settings import MAX_PRIOR, Gates, GateSettings
