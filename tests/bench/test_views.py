@@ -74,6 +74,15 @@ def test_masks_are_seeded_nested_and_of_the_right_share(build):
     assert not mask_unknown(table, 1.0, 3).codes.any()
 
 
+def test_no_two_files_of_a_stream_lose_the_same_cells(build):
+    table = build.table(500)
+    blanks = [mask_unknown(table, 0.2, 3, part).codes == 0 for part in range(3)]
+    for part, blank in enumerate(blanks):
+        assert np.array_equal(blank, mask_unknown(table, 0.2, 3, part).codes == 0)
+        for other in blanks[:part]:
+            assert abs((blank & other).mean() - 0.2 * 0.2) < 0.02
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
 def test_no_share(build, share):
     with pytest.raises(SettingError):

@@ -195,9 +195,11 @@ def sources(seed: int) -> list[np.random.Generator]:
     return [np.random.default_rng(child) for child in children]
 
 
-def mask_generator(seed: int) -> np.random.Generator:
-    """The random source of masked cells that belongs to a stream's seed."""
-    return sources(seed)[3]
+def mask_generator(seed: int, part: int = 0) -> np.random.Generator:
+    """The random source of masked cells of one part (file) of a stream, from the stream's seed."""
+    if part == 0:
+        return sources(seed)[3]
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(4)[3].spawn(part)[-1])
 
 
 def join_tables(tables: Sequence[EventTable]) -> EventTable:

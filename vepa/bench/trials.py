@@ -86,7 +86,8 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
     _, view, seed = trial.key
     settings = trial.settings
     seen = [
-        mask_unknown(apply_view(table, view), settings.mask_unknown, seed) for table in trial.tables
+        mask_unknown(apply_view(table, view), settings.mask_unknown, seed, part)
+        for part, table in enumerate(trial.tables)
     ]
     stream = make_stream(seen, settings.stream, seed)
     judge = settings.gates.authority(settings.authority)

@@ -99,8 +99,19 @@ def apply_view(table: EventTable, name: str) -> EventTable:
     return table.with_codes(codes)
 
 
-def mask_unknown(table: EventTable, share: float, seed: int) -> EventTable:
+def mask_unknown(table: EventTable, share: float, seed: int, part: int = 0) -> EventTable:
     """The events with each cell `unknown` with probability `share`; a higher share masks more.
+
+    Parameters
+    ----------
+    table
+        Events of one file.
+    share
+        Probability of a blank.
+    seed
+        Of the stream.
+    part
+        Position of the file in the stream, so that no two files lose the same cells.
 
     Raises
     ------
@@ -113,5 +124,5 @@ def mask_unknown(table: EventTable, share: float, seed: int) -> EventTable:
             where=Where(field="mask_unknown"),
             remedy="a number from 0 to 1",
         )
-    masked = mask_generator(seed).random(table.codes.shape) < share
+    masked = mask_generator(seed, part).random(table.codes.shape) < share
     return table.with_codes(np.where(masked, np.int8(0), table.codes))

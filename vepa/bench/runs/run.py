@@ -241,10 +241,10 @@ def write_manifest(run: Run, *, finished: bool) -> dict[str, Any]:
 
 def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], runs: Path) -> Run:
     tables = [read_events(file) for file in files]
-    table = join_tables(tables)
+    joined = join_tables(tables)
     seen = [
-        mask_unknown(apply_view(part, profile.view), profile.mask_unknown, profile.seed)
-        for part in tables
+        mask_unknown(apply_view(table, profile.view), profile.mask_unknown, profile.seed, part)
+        for part, table in enumerate(tables)
     ]
     settings = StreamSettings(rounds=profile.rounds, feedback=profile.feedback, flip=profile.flip)
     stream = make_stream(seen, settings, profile.seed)
@@ -252,7 +252,7 @@ def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], r
         "name": name,
         "profile": profile.model_dump(mode="json"),
         "events": {
-            "sha256": table.sha256,
+            "sha256": joined.sha256,
             "files": {
                 entry: sha256_of(file.read_bytes())
                 for entry, file in zip(profile.events, files, strict=True)
