@@ -257,10 +257,10 @@ def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], r
                 entry: sha256_of(file.read_bytes())
                 for entry, file in zip(profile.events, files, strict=True)
             },
-            "number": len(table),
-            "unit": table.unit,
+            "number": len(joined),
+            "unit": joined.unit,
         },
-        "schema": {"version": table.schema.version, "sha256": table.schema.sha256},
+        "schema": {"version": joined.schema.version, "sha256": joined.schema.sha256},
         "code": code_sha256(),
         "versions": versions(),
     }
