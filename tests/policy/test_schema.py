@@ -89,7 +89,7 @@ def test_events_outside_the_schema_are_errors(
     [
         ("version: 1\n", "missing", 1),
         ("fields: {a: [x]}\n", "missing", 1),
-        ("version: 1\nfields: {}\n", "at least 1 item", 2),
+        ("version: 1\nfields: {}\n", "at least one belongs here", 2),
         ("version: 0\nfields: {a: [x]}\n", "greater than or equal to 1", 1),
         ("version: one\nfields: {a: [x]}\n", "whole number", 1),
         ("version: 1\nfields:\n  a: [x]\n  b: []\n", "1 to 125 values", 4),
