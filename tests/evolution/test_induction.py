@@ -242,3 +242,20 @@ def test_a_known_rule_without_promise_takes_no_place(monkeypatch):
         bench, "additions", lambda beside: iter([] if best in beside else [(12.5, best)])
     )
     assert bench.grown([idle]) == [best]
+
+
+def test_it_says_where_the_fields_cannot_tell_repair_from_keep():
+    """Examples that agree in every field and differ in their label: no rules can do both right."""
+    twin = {"colour": "red", "size": "small", "shape": "disc", "noise": "p"}
+    other = twin | {"noise": "q"}
+    parent = Policy(WORLD, (rule("red", "refuse", colour=["red"]),))
+    archive = archive_of(rows([(twin, "refuse"), (twin, "allow"), (other, "refuse")]), parent)
+    asked = replace(request(parent, archive), repair=(1,), keep=(0, 2))
+    note = proposer("induction").propose(asked).note
+    assert "cannot tell apart: e1 agree" in note
+    assert proposer("induction").propose(replace(asked, keep=(2,))).note == ""
+    # Through a whole update, with the supported rules telling repair from keep.
+    many = rows([(twin, "refuse")] * 40 + [(twin, "allow")])
+    result = update(parent, archive_of(many, parent), round=2, authority=authority("paper"))
+    assert any("e40" in said_ for said_ in result.notes)
+    assert result.to_dict()["notes"] == list(result.notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -39,7 +39,7 @@ class Candidate:
     chain
         Patches that lead here from the parent.
     score
-        On the archives, with all rules.
+        On the archives, with the rules that the settings name (`scored`).
     """
 
     number: int
@@ -133,10 +133,13 @@ class Search:
         )
 
     def _score(self, policy: Policy) -> Score:
-        rules = policy.rules
-        if self.settings.scored == "supported":
-            rules = tuple([rule for rule in rules if self._supported(rule)])
-        return self.scorer.score(rules)
+        return self.scorer.score(self._counted(policy))
+
+    def _counted(self, policy: Policy) -> Sequence[Rule]:
+        """The rules that a candidate is scored with, and by which its packets are told apart."""
+        if self.settings.scored == "all":
+            return policy.rules
+        return [rule for rule in policy.rules if self._supported(rule)]
 
     def _supported(self, rule: Rule) -> bool:
         """Whether all that is known would do for authority, whatever the mode lets count."""
@@ -166,7 +169,8 @@ class Search:
         return self.rng.choice(open_)
 
     def _request(self, base: Candidate) -> Request:
-        right = self.scorer.outcome(base.policy.rules).right(self.scorer.allow, self.scorer.refuse)
+        decided = self.scorer.outcome(self._counted(base.policy))
+        right = decided.right(self.scorer.allow, self.scorer.refuse)
         return Request(
             base.policy,
             self.archive,

@@ -41,7 +41,8 @@ class Update:
     parent_score
         Of the parent, on the same archives.
     score, active_score
-        Of the picked candidate: with all rules, and with the active ones alone.
+        Of the picked candidate: with the rules that the settings name (`scored`), and with the
+        active ones alone.
     notes
         What the proposer said beside its patches.
     """

@@ -73,13 +73,19 @@ def _beta_test(evidence: Evidence, threshold: Threshold) -> bool:
     return found >= threshold.confidence
 
 
-_ALL_KNOWN: Counts = lambda _example, _rule: True  # noqa: E731
-_AFTER_PROPOSAL: Counts = lambda example, rule: example > rule  # noqa: E731
+def _all_known(example: int, rule: int) -> bool:
+    del example, rule  # whenever it came, whenever the rule was proposed
+    return True
+
+
+def _after_proposal(example: int, rule: int) -> bool:
+    return example > rule
+
 
 #: Name of a mode's component -> the axes that it settles.
 COMPONENTS: Mapping[str, Component] = {
-    "paper": Component(counts=_ALL_KNOWN, suffices=_beta_test),
-    "prospective": Component(counts=_AFTER_PROPOSAL),
+    "paper": Component(counts=_all_known, suffices=_beta_test),
+    "prospective": Component(counts=_after_proposal),
 }
 
 

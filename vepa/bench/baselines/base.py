@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -41,7 +42,7 @@ def constant(size: int, label: int = REFUSE, confidence: float = 0.0) -> Predict
     return Prediction(np.full(size, label, dtype=np.int8), np.full(size, confidence))
 
 
-class Refit:
+class Refit(ABC):
     """Keeps all feedback; a model is fitted on all of it before the next prediction.
 
     Feedback of one class alone says nothing about the other: the only class is answered.
@@ -80,10 +81,10 @@ class Refit:
             self._stale = False
         return self.answer(codes[:, self.columns])
 
+    @abstractmethod
     def fit(self) -> None:
         """Fit on all feedback, in which both classes occur."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, codes: Codes) -> Prediction:
         """Predict visible columns with the fitted model."""
-        raise NotImplementedError

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from vepa.evolution.proposers.base import Proposal, Request
 from vepa.evolution.proposers.plan import Move, moves
 from vepa.evolution.proposers.workbench import Piece, Workbench
+from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.patches import Edit, Patch
 from vepa.policy.rule import Provenance, Rule
 
-__all__ = ["Induction", "Plan"]
+__all__ = ["Induction", "Plan", "indistinct"]
 
 
 class Induction:
@@ -34,7 +35,34 @@ class Induction:
         known = [rule.key for rule in request.parent.rules] if stays else []
         plan = Plan(bench, request.parent.rules, bench.grown(known), request.round)
         patches = [plan.patch(), *plan.steps()] if plan.moves else []
-        return Proposal(tuple(patches))
+        return Proposal(tuple(patches), indistinct(request))
+
+
+def indistinct(request: Request) -> str:
+    """What to say where the typed fields cannot tell repair from keep; empty where they can.
+
+    Two examples that agree in every field and carry different labels cannot both be decided
+    rightly, by these rules or by any others.
+    """
+    table = request.archive.table
+    kept = {(table.codes[row].tobytes(), int(table.labels[row])) for row in request.keep}
+    clashing = [
+        row
+        for row in request.repair
+        if any(
+            (table.codes[row].tobytes(), label) in kept
+            for label in (ALLOW, REFUSE)
+            if label != table.labels[row]
+        )
+    ]
+    if not clashing:
+        return ""
+    names = ", ".join(table.ids[row] for row in clashing[:3])
+    more = f" and {len(clashing) - 3} more" if len(clashing) > 3 else ""
+    return (
+        f"the fields cannot tell apart: {names}{more} agree in every field with examples of the "
+        "other label that are decided rightly"
+    )
 
 
 class Plan:
