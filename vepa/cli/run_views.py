@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vepa.bench.results import SCALARS
 from vepa.cli.console import Output
 
 if TYPE_CHECKING:
@@ -18,18 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["near", "tell_plan", "tell_result"]
 
-_FIGURES = (
-    "covered_macro_f1",
-    "full_macro_f1",
-    "final_coverage",
-    "final3_coverage",
-    "mean_coverage",
-    "regression_rate",
-    "adaptation_f1",
-    "unsafe_allowed",
-    "safe_refused",
-    "confusion",
-)
+_FIGURES = (*SCALARS, "confusion")
 
 
 def tell_plan(out: Output, planned: Run) -> None:
