@@ -64,10 +64,10 @@ $(VENV)/.python-ready: | scripts/venv.sh
 	@touch $@
 
 $(VENV)/.run-ready: $(VENV)/.python-ready $(DEPENDENCIES)
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services]'
 	@touch $@
 
 $(VENV)/.test-ready: $(VENV)/.python-ready $(DEPENDENCIES) scripts/wheelhouse.sh
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,dev]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services,dev]'
 	scripts/wheelhouse.sh $(WHEELHOUSE) $(BIN)/python
 	@touch $(VENV)/.run-ready $@

@@ -1,0 +1,223 @@
+"""HTTP: any service that speaks it is driven by YAML alone.
+
+Settings (`drivers: {http: ...}`)::
+
+    port: http                      # name of a port
+    prefix: /office                 # before every path
+    headers: {X-Requested-With: rest}
+    auth:
+      how: basic                    # basic | login | none
+    # or, for services that hand out a token or a cookie:
+      how: login
+      request: {method: POST, path: /login, json: {user: "@USER@", password: "@PASSWORD@"}}
+      accept: [200]
+      token: [access_token]         # path into the JSON answer; without it the cookie is kept
+      header: Authorization
+      value: "Bearer @TOKEN@"
+
+Request: `{method, path, query, headers, json | form | text, redirects}`.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import httpx
+from pydantic import Field, model_validator
+
+from vepa.errors import InputError
+from vepa.services.drivers.base import (
+    Answer,
+    Caller,
+    Deadline,
+    Endpoint,
+    Parcel,
+    Unreachable,
+    validated,
+)
+
+__all__ = ["HttpDriver", "Request", "Settings"]
+
+#: An answer that is longer is cut off while it is read.
+MAX_BYTES = 8 * 1024 * 1024
+
+
+class Request(Parcel):
+    """One HTTP request.
+
+    Attributes
+    ----------
+    method, path, query, headers
+        As HTTP has them; `path` begins with a slash and is already escaped.
+    json, form, text
+        The body, at most one of them.
+    redirects
+        Whether redirects are followed.
+    """
+
+    method: Annotated[str, Field(pattern="^[A-Z]+$")] = "GET"
+    path: Annotated[str, Field(pattern="^/")]
+    query: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    body: Any = Field(default=None, alias="json")
+    form: dict[str, Any] | None = None
+    text: str | None = None
+    redirects: bool = False
+
+    @model_validator(mode="after")
+    def _one_body(self) -> Request:
+        if sum(part is not None for part in (self.body, self.form, self.text)) > 1:
+            raise ValueError("one of json, form and text, not several")
+        return self
+
+
+class Auth(Parcel):
+    """How a caller proves who it is (the module's head shows it)."""
+
+    how: Literal["none", "basic", "login"] = "none"
+    request: dict[str, Any] = {}
+    accept: list[int] = [200]
+    token: list[str | int] = []
+    header: str = "Authorization"
+    value: str = "Bearer @TOKEN@"
+
+
+class Settings(Parcel):
+    """Settings of the driver (the module's head shows them)."""
+
+    port: str = "http"
+    prefix: str = ""
+    headers: dict[str, str] = {}
+    auth: Auth = Auth()
+
+
+class HttpDriver:
+    """Speaks HTTP to one service; one client an account, so cookies never mix."""
+
+    def __init__(self, settings: Mapping[str, Any], endpoint: Endpoint):
+        self._settings = validated(Settings, settings, "drivers.http")
+        port = endpoint.ports.get(self._settings.port)
+        if port is None:
+            raise InputError(f"drivers.http: the service has no port {self._settings.port!r}")
+        self._base = f"http://{endpoint.host}:{port}"
+        self._clients: dict[str, httpx.Client] = {}
+
+    def request(self, request: Any, caller: Caller, deadline: Deadline) -> Answer:
+        """See `Driver.request`."""
+        wanted = validated(Request, request, "http")
+        client = self._clients.get(caller.role)
+        if client is None:
+            client = self._client(caller, deadline)
+            self._clients[caller.role] = client
+        return self._send(client, wanted, deadline)
+
+    def close(self) -> None:
+        """See `Driver.close`."""
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def _client(self, caller: Caller, deadline: Deadline) -> httpx.Client:
+        auth = self._settings.auth
+        client = httpx.Client(
+            base_url=self._base,
+            headers=self._settings.headers,
+            auth=(caller.user, caller.password) if auth.how == "basic" else None,
+            trust_env=False,  # a proxy of the surroundings is not for loopback
+        )
+        if auth.how == "login":
+            try:
+                self._log_in(client, auth, caller, deadline)
+            except BaseException:
+                client.close()
+                raise
+        return client
+
+    def _log_in(self, client: httpx.Client, auth: Auth, caller: Caller, deadline: Deadline) -> None:
+        filled = _filled(auth.request, {"@USER@": caller.user, "@PASSWORD@": caller.password})
+        answer = self._send(client, validated(Request, filled, "drivers.http.auth"), deadline)
+        if answer.status not in auth.accept:
+            raise Unreachable(
+                f"the login of account {caller.role!r} was answered with {answer.status}: "
+                f"{answer.text[:200]}"
+            )
+        if auth.token:
+            token: Any = answer.data
+            for key in auth.token:
+                token = token[key]
+            client.headers[auth.header] = auth.value.replace("@TOKEN@", str(token))
+
+    def _send(self, client: httpx.Client, wanted: Request, deadline: Deadline) -> Answer:
+        content, kind = _body(wanted)
+        headers = {**({"Content-Type": kind} if kind else {}), **wanted.headers}
+        try:
+            with client.stream(
+                wanted.method,
+                self._settings.prefix + wanted.path,
+                params={key: _plain(item) for key, item in wanted.query.items()} or None,
+                headers=headers,
+                content=content,
+                data=wanted.form,
+                timeout=deadline.left(),
+                follow_redirects=wanted.redirects,
+            ) as response:
+                raw = _read(response, deadline)
+        except httpx.TimeoutException:
+            raise Unreachable("no answer within the time limit") from None
+        except httpx.HTTPError as error:
+            raise Unreachable(f"no answer: {error or type(error).__name__}") from None
+        text = raw.decode(response.encoding or "utf-8", "replace")
+        return Answer(
+            ok=response.status_code < 400,
+            status=response.status_code,
+            data=_parsed(text, response.headers.get("content-type", "")),
+            text=text,
+            headers={key.lower(): value for key, value in response.headers.items()},
+        )
+
+
+def _read(response: httpx.Response, deadline: Deadline) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    for part in response.iter_bytes():
+        deadline.left()  # a server that trickles must not outlive the call
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BYTES:
+            break
+    return b"".join(parts)[:MAX_BYTES]
+
+
+def _body(wanted: Request) -> tuple[str | None, str | None]:
+    if wanted.body is not None:
+        return jsonlib.dumps(wanted.body, ensure_ascii=False), "application/json"
+    if wanted.text is not None:
+        return wanted.text, "text/plain; charset=utf-8"
+    return None, None
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, list)) else jsonlib.dumps(value)
+
+
+def _parsed(text: str, kind: str) -> Any:
+    if "json" not in kind:
+        return text
+    try:
+        return jsonlib.loads(text)
+    except ValueError:
+        return text
+
+
+def _filled(value: Any, marks: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for mark, text in marks.items():
+            value = value.replace(mark, text)
+        return value
+    if isinstance(value, Mapping):
+        return {key: _filled(item, marks) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, marks) for item in value]
+    return value

@@ -1,0 +1,217 @@
+"""Reading environment files: every fault with file, line, field and remedy."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError as JsonSchemaError
+from jsonschema.exceptions import ValidationError as ArgumentError
+from pydantic import ValidationError
+
+from vepa.errors import InputError, SettingError, Where
+from vepa.files import name_of, read_text
+from vepa.policy.document import Document, parse_document, plain_words
+from vepa.policy.schema import bundled_schema, nearest
+from vepa.project import Project
+from vepa.services.environment.model import Environment
+from vepa.services.environment.tool import Tool
+from vepa.services.templates import check_expression, check_templates
+
+__all__ = [
+    "check_arguments",
+    "content_hash",
+    "load_environment",
+    "load_environments",
+    "load_seed",
+    "read_environment",
+]
+
+_REMEDY = "docs/adding-a-service.md describes every key"
+
+
+def load_environment(path: str | Path) -> Environment:
+    """Read one `environment.yaml`.
+
+    Raises
+    ------
+    SettingError
+        When the file is no environment; names file, line and field of the first fault.
+    """
+    environment, wrong = read_environment(path)
+    if environment is None or wrong:
+        raise wrong[0]
+    return environment
+
+
+def read_environment(path: str | Path) -> tuple[Environment | None, list[SettingError]]:
+    """Read one `environment.yaml`, or find all that is wrong with it.
+
+    Raises
+    ------
+    SettingError
+        When the file cannot even be parsed.
+    """
+    path = Path(path)
+    document = parse_document(read_text(path), name_of(path), SettingError)
+    try:
+        environment = Environment.model_validate(document.data)
+    except ValidationError as error:
+        return None, [_wrong(item, document) for item in error.errors(include_url=False)]
+    environment._folder = path.parent.absolute()
+    wrong = [*_in_content(environment, document)]
+    return environment, wrong
+
+
+def _wrong(item: Any, document: Document) -> SettingError:
+    place = tuple(item["loc"])
+    first = str(place[0]) if place else ""
+    known = not place or first in Environment.model_fields
+    return SettingError(
+        plain_words(item),
+        where=Where(document.file, document.line(place), ".".join(map(str, place)) or None),
+        remedy=_REMEDY if known else nearest(first, list(Environment.model_fields), "keys"),
+    )
+
+
+def _in_content(environment: Environment, document: Document) -> list[SettingError]:
+    """What the models cannot see: the folder's name, templates, schemas, events, files."""
+    found: list[SettingError] = []
+
+    def fault(place: Sequence[str | int], message: str, remedy: str = _REMEDY) -> None:
+        where = Where(document.file, document.line(tuple(place)), ".".join(map(str, place)))
+        found.append(SettingError(message, where=where, remedy=remedy))
+
+    if environment.name != environment.folder.name:
+        fault(("name",), f"the folder is called {environment.folder.name!r}", "use the same name")
+    for at, name in enumerate(environment.seed.files):
+        if not (environment.folder / name).is_file():
+            fault(("seed", "files", at), f"no such file: {name}", "paths are below the folder")
+    for path, step in environment.all_steps():
+        wrong = check_templates(step.request)
+        for expression in (step.each, step.when, *step.capture.values()):
+            wrong = wrong or (check_expression(expression) if expression else None)
+        if wrong:
+            fault(path, wrong)
+    for place, expression in _expressions(environment):
+        wrong = check_expression(expression)
+        if wrong:
+            fault(place, wrong)
+    for at, tool in enumerate(environment.tools):
+        try:
+            tool.metadata(environment.name).check_against(bundled_schema())
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            fault(("tools", at), plain_words(first))
+        except InputError as error:
+            place = ("tools", at, *(error.where.field or "").split("."))
+            fault(place, f"{tool.name}: {error.message}", error.remedy or _REMEDY)
+        try:
+            Draft202012Validator.check_schema(tool.parameters)
+        except JsonSchemaError as error:
+            fault(("tools", at, "parameters"), f"{tool.name}: no JSON schema: {error.message}")
+            continue
+        for number, example in enumerate(tool.examples):
+            complaint = _complaint(tool, example)
+            if complaint:
+                fault(("tools", at, "examples", number), f"{tool.name}: {complaint}")
+    return found
+
+
+def _expressions(environment: Environment) -> list[tuple[tuple[str | int, ...], str]]:
+    found: list[tuple[tuple[str | int, ...], str]] = [(("state", "value"), environment.state.value)]
+    for at, tool in enumerate(environment.tools):
+        if tool.result is not None:
+            found.append((("tools", at, "result"), tool.result))
+    for at, assertion in enumerate(environment.assertions):
+        found.append((("assertions", at, "check"), assertion.check))
+    return found
+
+
+def check_arguments(tool: Tool, arguments: Any) -> None:
+    """Hold a call's arguments against the tool's schema.
+
+    Raises
+    ------
+    InputError
+        Naming the argument and what is allowed.
+    """
+    complaint = _complaint(tool, arguments)
+    if complaint:
+        known = ", ".join(tool.parameters["properties"]) or "none"
+        raise InputError(
+            f"{tool.name}: {complaint}",
+            where=Where(field="arguments"),
+            remedy=f"arguments: {known}; `vepa tools list --json` has the schemas",
+        )
+
+
+def _complaint(tool: Tool, arguments: Any) -> str | None:
+    validator = Draft202012Validator(tool.parameters)
+    fault: ArgumentError | None = next(iter(validator.iter_errors(arguments)), None)
+    if fault is None:
+        return None
+    place = ".".join(map(str, fault.absolute_path))
+    return f"{place}: {fault.message}" if place else fault.message
+
+
+def load_environments(project: Project, names: Sequence[str] = ()) -> list[Environment]:
+    """The named environments of a project, or all of them, sorted by name.
+
+    Raises
+    ------
+    SettingError
+        When a name is unknown, or a file is wrong.
+    """
+    files = {path.parent.name: path for path in project.all("environments", "*/environment.yaml")}
+    for name in names:
+        if name not in files:
+            raise SettingError(
+                f"there is no environment {name!r}",
+                where=Where(field="NAME"),
+                remedy=nearest(name, sorted(files), "environments"),
+            )
+    wanted = sorted(set(names)) if names else sorted(files)
+    return [load_environment(files[name]) for name in wanted]
+
+
+def load_seed(environment: Environment) -> dict[str, Any]:
+    """The content of all seed files together: `seed` in templates.
+
+    Raises
+    ------
+    SettingError
+        When a file is no mapping, or two files have the same key.
+    """
+    merged: dict[str, Any] = {}
+    for name in environment.seed.files:
+        file = environment.folder / name
+        data = parse_document(read_text(file), name_of(file), SettingError).data
+        if not isinstance(data, dict):
+            raise SettingError("a seed file is a mapping", where=Where(str(file), 1))
+        twice = set(merged) & set(data)
+        if twice:
+            raise SettingError(
+                f"the key {sorted(twice)[0]!r} is in another seed file too", where=Where(str(file))
+            )
+        merged.update(data)
+    return merged
+
+
+def content_hash(environment: Environment, *others: Path) -> str:
+    """SHA-256 over the environment's files and `others` (the world, constraints): names and bytes."""
+    digest = hashlib.sha256()
+    files = [
+        path
+        for path in sorted(environment.folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    ]
+    named = [(path.relative_to(environment.folder).as_posix(), path) for path in files]
+    for name, path in [*named, *((path.name, path) for path in others)]:
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()

@@ -1,0 +1,188 @@
+"""Running the requests of an environment: seeds, tools, states, assertions and resets alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from vepa.errors import InputError, Where
+from vepa.services.drivers import Answer, Caller, Deadline, Driver, Endpoint, make_driver
+from vepa.services.environment import Environment, Step
+from vepa.services.templates import evaluate, render
+from vepa.services.world import World
+
+__all__ = ["Connection", "StepRefused"]
+
+
+class StepRefused(Exception):
+    """A service refused a request of a chain; the rest of it was not sent.
+
+    Parameters
+    ----------
+    answer
+        What the service said.
+    place
+        Which request it was.
+    """
+
+    def __init__(self, answer: Answer, place: str):
+        super().__init__(f"{place}: answered {answer.status}: {answer.text[:300]}")
+        self.answer = answer
+        self.place = place
+
+
+class Connection:
+    """One caller's way to one running service; used by one thread at a time.
+
+    Parameters
+    ----------
+    environment
+        The environment.
+    endpoint
+        Where its service listens.
+    world
+        The seeded world.
+    """
+
+    def __init__(self, environment: Environment, endpoint: Endpoint, world: World):
+        self.environment = environment
+        self.endpoint = endpoint
+        self.world = world
+        self._drivers: dict[str, Driver] = {}
+        self.base = base_context(environment, world, endpoint)
+
+    def caller(self, role: str) -> Caller:
+        """The credentials of an account.
+
+        Raises
+        ------
+        InputError
+            When the environment has no such account.
+        """
+        accounts = self.base["accounts"]
+        if role not in accounts:
+            known = [name for name in accounts if not name.startswith("person:")]
+            raise InputError(
+                f"{self.environment.name} has no account {role!r}",
+                where=Where(field="as"),
+                remedy=f"one of {', '.join(known)}, or person:ID of somebody in the world",
+            )
+        return Caller(role, accounts[role]["user"], accounts[role]["password"])
+
+    def run(
+        self,
+        steps: Iterable[Step],
+        role: str,
+        deadline: Deadline,
+        context: Mapping[str, Any] | None = None,
+        captured: list[tuple[str, str]] | None = None,
+    ) -> dict[str, Any]:
+        """Send a chain of requests.
+
+        Parameters
+        ----------
+        steps
+            The requests; each may use what earlier ones saved.
+        role
+            The account of steps that name none.
+        deadline
+            For the whole chain.
+        context
+            Further names for templates.
+        captured
+            Takes (kind, value) of what the steps capture.
+
+        Returns
+        -------
+        dict
+            The saved answers, and `last`: the last one.
+
+        Raises
+        ------
+        StepRefused
+            When the service refuses a request.
+        Unreachable
+            When no answer came.
+        InputError
+            When a template or a request is wrong.
+        """
+        names: dict[str, Any] = {**self.base, **(context or {}), "last": None}
+        saved: dict[str, Any] = {"last": None}
+        for number, step in enumerate(steps):
+            if step.each is None:
+                items: list[Any] = [None]
+            else:
+                items = list(evaluate(step.each, names))
+            answers = []
+            for item in items:
+                names["item"] = item
+                who = render(step.account, names) if step.account else role
+                names["account"] = {"role": who, **self.base["accounts"].get(who, {})}
+                if step.when is not None and not evaluate(step.when, names):
+                    continue
+                answer = self._one(step, who, deadline, names, f"step {number}")
+                answers.append(answer)
+                names["answer"] = answer
+                for kind, expression in step.capture.items():
+                    value = evaluate(expression, names)
+                    if captured is not None:
+                        captured.append((kind, str(value)))
+            outcome: Any = answers if step.each is not None else (answers or [None])[0]
+            saved["last"] = names["last"] = outcome
+            if step.save:
+                saved[step.save] = names[step.save] = outcome
+        return saved
+
+    def _one(
+        self, step: Step, who: str, deadline: Deadline, names: Mapping[str, Any], place: str
+    ) -> Answer:
+        answer = self._driver(step.driver).request(
+            render(step.request, names), self.caller(who), deadline
+        )
+        if answer.ok or answer.status in step.expect:
+            return answer
+        raise StepRefused(answer, f"{self.environment.name}: {place} ({step.driver})")
+
+    def _driver(self, name: str) -> Driver:
+        if name not in self._drivers:
+            settings = render(self.environment.drivers[name], self.base)
+            self._drivers[name] = make_driver(name, settings, self.endpoint)
+        return self._drivers[name]
+
+    def close(self) -> None:
+        """Drop all connections and logins."""
+        for driver in self._drivers.values():
+            driver.close()
+        self._drivers.clear()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def base_context(environment: Environment, world: World, endpoint: Endpoint) -> dict[str, Any]:
+    """What every template of an environment may name."""
+    data = world.model_dump(mode="json")
+    secrets = {secret["id"]: secret["value"] for secret in data["secrets"]}
+    known = {"world": data, "secrets": secrets}
+    accounts: dict[str, dict[str, Any]] = {}
+    people = {person["id"]: person for person in data["people"]}
+    for person in people.values():
+        names = {**known, "person": person}
+        accounts[f"person:{person['id']}"] = {
+            "user": render(environment.people.user, names),
+            "password": render(environment.people.password, names),
+            "person": person,
+        }
+    for role, account in environment.accounts.items():
+        if account.user is None:
+            accounts[role] = accounts[f"person:{data['roles'][role]}"]
+        else:
+            accounts[role] = {
+                "user": render(account.user, known),
+                "password": render(account.password, known),
+                "person": None,
+            }
+    return {**known, "accounts": accounts, "host": endpoint.host, "ports": dict(endpoint.ports)}

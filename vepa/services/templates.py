@@ -1,0 +1,179 @@
+"""Templates of the environment files: Jinja2 in its sandbox, with native values.
+
+A string that is one expression, `{{ args.limit }}`, becomes the value itself (a number stays a
+number); any other string becomes text. A mapping's key or a list's item whose value is `omit` is
+left out, so optional arguments need no logic: `{{ args.limit | default(omit) }}`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from vepa.errors import InputError
+
+__all__ = ["OMIT", "check_expression", "check_templates", "evaluate", "render"]
+
+
+class _Omit:
+    def __repr__(self) -> str:
+        return "omit"
+
+
+#: A value that leaves its key or item out.
+OMIT = _Omit()
+
+_WHOLE = re.compile(r"\s*\{\{(?P<expression>(?:(?!\{\{|\}\}).)*)\}\}\s*", re.DOTALL)
+
+
+def _findall(text: str, pattern: str) -> list[Any]:
+    return re.findall(pattern, str(text))
+
+
+def _replaced(text: str, pattern: str, by: str) -> str:
+    return re.sub(pattern, by, str(text))
+
+
+def _path(text: object) -> str:
+    return quote(str(text), safe="/")
+
+
+def _part(text: object) -> str:
+    return quote(str(text), safe="")
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _pick(value: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value[key] for key in keys if key in value}
+
+
+#: Filters beside Jinja2's own; docs/adding-a-service.md lists them.
+FILTERS: dict[str, Callable[..., Any]] = {
+    "b64": _b64,  # text -> base64
+    "findall": _findall,  # text, pattern -> matches
+    "json": _compact,  # value -> JSON text, no HTML escapes
+    "part": _part,  # one part of a URL's path, slashes escaped
+    "path": _path,  # a URL's path, slashes kept
+    "pick": _pick,  # mapping, keys -> the mapping with those keys only
+    "replaced": _replaced,  # text, pattern, replacement -> text
+}
+
+
+@lru_cache(maxsize=1)
+def _engine() -> ImmutableSandboxedEnvironment:
+    engine = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+    engine.filters.update(FILTERS)
+    engine.globals["omit"] = OMIT
+    return engine
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> tuple[bool, Callable[..., Any]]:
+    whole = _WHOLE.fullmatch(text)
+    if whole:
+        return True, _engine().compile_expression(whole["expression"], undefined_to_none=False)
+    return False, _engine().from_string(text).render
+
+
+@lru_cache(maxsize=4096)
+def _expression(text: str) -> Callable[..., Any]:
+    return _engine().compile_expression(text, undefined_to_none=False)
+
+
+def _told(error: Exception, text: str) -> InputError:
+    shown = text if len(text) <= 120 else text[:117] + "..."
+    return InputError(
+        f"template {shown!r}: {error}",
+        remedy="docs/adding-a-service.md lists what a template may use",
+    )
+
+
+def _settled(value: Any, text: str) -> Any:
+    if isinstance(value, StrictUndefined):
+        raise _told(TemplateError(value._undefined_message), text)
+    return value
+
+
+def evaluate(expression: str, context: Mapping[str, Any]) -> Any:
+    """The value of an expression.
+
+    Raises
+    ------
+    InputError
+        When it names something that is not there, or fails.
+    """
+    try:
+        return _settled(_expression(expression)(**context), expression)
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise _told(error, expression) from None
+
+
+def render(value: Any, context: Mapping[str, Any]) -> Any:
+    """The value with every template in it filled; numbers, lists and mappings are walked.
+
+    Raises
+    ------
+    InputError
+        When a template names something that is not there, or fails.
+    """
+    if isinstance(value, str):
+        return _rendered(value, context)
+    if isinstance(value, Mapping):
+        pairs = ((_rendered(key, context), render(item, context)) for key, item in value.items())
+        return {key: item for key, item in pairs if item is not OMIT}
+    if isinstance(value, (list, tuple)):
+        items = (render(item, context) for item in value)
+        return [item for item in items if item is not OMIT]
+    return value
+
+
+def _rendered(text: str, context: Mapping[str, Any]) -> Any:
+    if "{{" not in text and "{%" not in text and "{#" not in text:
+        return text
+    try:
+        whole, call = _compiled(text)
+        return _settled(call(**context), text) if whole else call(**context)
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise _told(error, text) from None
+
+
+def check_expression(text: str) -> str | None:
+    """What is wrong with the syntax of an expression, or None."""
+    try:
+        _expression(text)
+    except TemplateSyntaxError as error:
+        return f"expression {text!r}: {error}"
+    return None
+
+
+def check_templates(value: Any) -> str | None:
+    """What is wrong with the syntax of the first broken template in a value, or None."""
+    if isinstance(value, str):
+        try:
+            _compiled(value)
+        except TemplateSyntaxError as error:
+            return f"template {value!r}: {error}"
+        return None
+    items: list[Any] = []
+    if isinstance(value, Mapping):
+        items = [*value.keys(), *value.values()]
+    elif isinstance(value, (list, tuple)):
+        items = list(value)
+    return next((wrong for wrong in map(check_templates, items) if wrong), None)
