@@ -14,7 +14,7 @@ from vepa.services.world import World
 __all__ = ["Connection", "StepRefused"]
 
 
-class StepRefused(Exception):
+class StepRefused(Exception):  # noqa: N818 - what happened to the step
     """A service refused a request of a chain; the rest of it was not sent.
 
     Parameters
@@ -113,7 +113,7 @@ class Connection:
                 items: list[Any] = [None]
             else:
                 items = list(evaluate(step.each, names))
-            answers = []
+            answers: list[Answer] = []
             for item in items:
                 names["item"] = item
                 who = render(step.account, names) if step.account else role
@@ -127,7 +127,9 @@ class Connection:
                     value = evaluate(expression, names)
                     if captured is not None:
                         captured.append((kind, str(value)))
-            outcome: Any = answers if step.each is not None else (answers or [None])[0]
+            outcome: Any = answers
+            if step.each is None:
+                outcome = answers[0] if answers else None
             saved["last"] = names["last"] = outcome
             if step.save:
                 saved[step.save] = names[step.save] = outcome

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class Unreachable(RunError):
+class Unreachable(RunError):  # noqa: N818 - what the service is
     """The service gave no answer: refused, broken off, or over the time limit."""
 
 

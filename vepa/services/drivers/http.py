@@ -167,7 +167,7 @@ class HttpDriver:
         except httpx.TimeoutException:
             raise Unreachable("no answer within the time limit") from None
         except httpx.HTTPError as error:
-            raise Unreachable(f"no answer: {error or type(error).__name__}") from None
+            raise Unreachable(f"no answer: {str(error) or type(error).__name__}") from None
         text = raw.decode(response.encoding or "utf-8", "replace")
         return Answer(
             ok=response.status_code < 400,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,24 +101,28 @@ def _in_content(environment: Environment, document: Document) -> list[SettingErr
         if wrong:
             fault(place, wrong)
     for at, tool in enumerate(environment.tools):
-        try:
-            tool.metadata(environment.name).check_against(bundled_schema())
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            fault(("tools", at), plain_words(first))
-        except InputError as error:
-            place = ("tools", at, *(error.where.field or "").split("."))
-            fault(place, f"{tool.name}: {error.message}", error.remedy or _REMEDY)
-        try:
-            Draft202012Validator.check_schema(tool.parameters)
-        except JsonSchemaError as error:
-            fault(("tools", at, "parameters"), f"{tool.name}: no JSON schema: {error.message}")
-            continue
-        for number, example in enumerate(tool.examples):
-            complaint = _complaint(tool, example)
-            if complaint:
-                fault(("tools", at, "examples", number), f"{tool.name}: {complaint}")
+        _check_tool(environment, at, tool, fault)
     return found
+
+
+def _check_tool(environment: Environment, at: int, tool: Tool, fault: Callable[..., None]) -> None:
+    try:
+        tool.metadata(environment.name).check_against(bundled_schema())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        fault(("tools", at), plain_words(first))
+    except InputError as error:
+        place = ("tools", at, *(error.where.field or "").split("."))
+        fault(place, f"{tool.name}: {error.message}", error.remedy or _REMEDY)
+    try:
+        Draft202012Validator.check_schema(tool.parameters)
+    except JsonSchemaError as error:
+        fault(("tools", at, "parameters"), f"{tool.name}: no JSON schema: {error.message}")
+        return
+    for number, example in enumerate(tool.examples):
+        complaint = _complaint(tool, example)
+        if complaint:
+            fault(("tools", at, "examples", number), f"{tool.name}: {complaint}")
 
 
 def _expressions(environment: Environment) -> list[tuple[tuple[str | int, ...], str]]:
@@ -195,14 +199,14 @@ def load_seed(environment: Environment) -> dict[str, Any]:
         twice = set(merged) & set(data)
         if twice:
             raise SettingError(
-                f"the key {sorted(twice)[0]!r} is in another seed file too", where=Where(str(file))
+                f"the key {min(twice)!r} is in another seed file too", where=Where(str(file))
             )
         merged.update(data)
     return merged
 
 
 def content_hash(environment: Environment, *others: Path) -> str:
-    """SHA-256 over the environment's files and `others` (the world, constraints): names and bytes."""
+    """SHA-256 over names and bytes of the environment's files and of `others` (the world)."""
     digest = hashlib.sha256()
     files = [
         path

@@ -140,7 +140,7 @@ class Environment(Part):
                 raise ValueError(f"tools: {tool.name!r} does not begin with `{self.name}_`")
             unknown = set(tool.volatile) - set(self.volatile)
             if unknown:
-                raise ValueError(f"tools: {tool.name}: volatile: no kind {sorted(unknown)[0]!r}")
+                raise ValueError(f"tools: {tool.name}: volatile: no kind {min(unknown)!r}")
             if tool.account not in self.accounts:
                 raise ValueError(f"tools: {tool.name}: account: no account {tool.account!r}")
         return self
@@ -155,10 +155,10 @@ class Environment(Part):
                     f"({', '.join(self.drivers)})"
                 )
             who = step.account
-            if who and "{{" not in who and not who.startswith("person:"):
-                if who not in self.accounts:
-                    raise ValueError(f"{place}: as: no account {who!r}")
+            named = who is not None and "{{" not in who and not who.startswith("person:")
+            if named and who not in self.accounts:
+                raise ValueError(f"{place}: as: no account {who!r}")
             unknown = set(step.capture) - set(self.volatile)
             if unknown:
-                raise ValueError(f"{place}: capture: no volatile kind {sorted(unknown)[0]!r}")
+                raise ValueError(f"{place}: capture: no volatile kind {min(unknown)!r}")
         return self
