@@ -166,7 +166,7 @@ class Connection:
 
 def base_context(environment: Environment, world: World, endpoint: Endpoint) -> dict[str, Any]:
     """What every template of an environment may name."""
-    data = world.model_dump(mode="json")
+    data = world.model_dump(mode="json", by_alias=True)
     secrets = {secret["id"]: secret["value"] for secret in data["secrets"]}
     known = {"world": data, "secrets": secrets}
     accounts: dict[str, dict[str, Any]] = {}

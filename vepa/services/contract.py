@@ -1,0 +1,190 @@
+"""What every environment has to keep, whoever added it and however it runs.
+
+Start, health, seed, each tool once (and the state changes exactly when a tool says so), the same
+answers again after a reset, the state equal to the seed, stop, nothing left running.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vepa.errors import VepaError
+from vepa.services.environment import Environment, Tool
+from vepa.services.office import Office
+from vepa.services.runtimes import Progress, RuntimeName, make_runtime
+from vepa.services.session import Outcome
+
+__all__ = ["Clause", "Contract", "keep_contract"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that was checked.
+
+    Attributes
+    ----------
+    environment, name
+        What of which environment.
+    held
+        Whether it held.
+    why
+        What was found instead; empty when it held.
+    seconds
+        Time it took.
+    """
+
+    environment: str
+    name: str
+    held: bool
+    why: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """All that was checked.
+
+    Attributes
+    ----------
+    clauses
+        In the order of checking.
+    """
+
+    clauses: tuple[Clause, ...]
+
+    @property
+    def held(self) -> bool:
+        """Whether everything held."""
+        return all(clause.held for clause in self.clauses)
+
+    @property
+    def broken(self) -> list[Clause]:
+        """The clauses that did not hold."""
+        return [clause for clause in self.clauses if not clause.held]
+
+
+def keep_contract(
+    environments: Sequence[Environment],
+    world_file: Path,
+    runtime: RuntimeName = "process",
+    progress: Progress | None = None,
+) -> Contract:
+    """Hold environments to the contract, on an office of their own.
+
+    Raises
+    ------
+    InputError
+        When something is missing that they need to start at all.
+    RunError
+        When a service does not start or refuses its seed.
+    """
+    office = Office.start(environments, world_file, runtime=runtime, progress=progress)
+    clauses: list[Clause] = []
+    try:
+        for environment in environments:
+            if progress:
+                progress(f"{environment.name}: contract")
+            clauses += _Check(office, environment).all()
+    finally:
+        office.stop()
+    for environment in environments:
+        clauses.append(_gone(office, environment))
+    return Contract(tuple(clauses))
+
+
+class _Check:
+    """The clauses of one environment on a running office."""
+
+    def __init__(self, office: Office, environment: Environment):
+        self._office = office
+        self._environment = environment
+        self._found: list[Clause] = []
+
+    def all(self) -> list[Clause]:
+        """Check everything; what cannot be checked does not hold."""
+        self._clause("the state is the seed", self._at_seed)
+        for assertion in self._environment.assertions:
+            if assertion.example or not assertion.parameters:
+                self._clause(
+                    f"assertion {assertion.name} can be asked",
+                    lambda each=assertion: self._asked(each.name, each.example),
+                )
+        for tool in self._environment.tools:
+            self._clause(f"tool {tool.name}", lambda each=tool: self._tool(each))
+        self._clause("a reset of everything leads to the seed", self._reset)
+        return self._found
+
+    def _clause(self, name: str, check: Callable[[], str]) -> None:
+        began = time.monotonic()
+        try:
+            why = check()
+        except VepaError as error:
+            why = str(error)
+        seconds = time.monotonic() - began
+        self._found.append(Clause(self._environment.name, name, not why, why, seconds))
+
+    def _at_seed(self) -> str:
+        return "" if self._office.at_seed(self._environment.name) else "it differs from the seed"
+
+    def _asked(self, name: str, example: dict[str, object]) -> str:
+        self._office.check(self._environment.name, name, example)
+        return ""
+
+    def _tool(self, tool: Tool) -> str:
+        """Twice from the seed: it answers, says the same again, and writes when it says so."""
+        first = self._once(tool)
+        if not first.ok:
+            return f"answered {first.content[:300]}"
+        changed = not self._office.at_seed(self._environment.name)
+        if tool.effect == "read":
+            if changed:
+                return "its effect is `read`, and the state has changed"
+        else:
+            if not changed:
+                return f"its effect is `{tool.effect}`, and the state has not changed"
+            why = self._reset_one()
+            if why:
+                return why
+        second = self._once(tool)
+        if tool.effect != "read":
+            self._reset_one()
+        if second.content != first.content:
+            return _difference(first.content, second.content)
+        return ""
+
+    def _once(self, tool: Tool) -> Outcome:
+        with self._office.session() as session:
+            return session.call(tool.name, tool.examples[0])
+
+    def _reset_one(self) -> str:
+        name = self._environment.name
+        report = self._office.reset([name])
+        if report.reset != (name,):
+            return "the write is not on record"
+        return "" if self._office.at_seed(name) else "after the reset the state is not the seed"
+
+    def _reset(self) -> str:
+        name = self._environment.name
+        self._office.reset([name], everything=True)
+        return self._at_seed()
+
+
+def _difference(first: str, second: str) -> str:
+    at = next(
+        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
+        min(len(first), len(second)),
+    )
+    start = max(0, at - 40)
+    return (
+        "the same call on the same seed answered differently: "
+        f"...{first[start : at + 40]!r} and ...{second[start : at + 40]!r}"
+    )
+
+
+def _gone(office: Office, environment: Environment) -> Clause:
+    condition = make_runtime(office.runtime.name).condition(office._slot(environment.name))
+    held = condition.state == "stopped"
+    return Clause(environment.name, "nothing is left running", held, "" if held else str(condition))

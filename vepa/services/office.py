@@ -1,0 +1,421 @@
+"""An office: the services of a world, running, seeded, resettable, with tools."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vepa.errors import InputError, RunError, SettingError, Where
+from vepa.services import records
+from vepa.services.drivers import Deadline, Endpoint, Unreachable
+from vepa.services.environment import Environment, load_environment
+from vepa.services.places import Places, places
+from vepa.services.runtimes import Condition, Progress, Runtime, RuntimeName, Slot, make_runtime
+from vepa.services.session import ToolSession
+from vepa.services.snapshots import (
+    SeedRecord,
+    ensure_snapshot,
+    known_seed,
+    read_state,
+    state_hash,
+)
+from vepa.services.steps import Connection, StepRefused
+from vepa.services.templates import evaluate
+from vepa.services.world import World, load_world
+
+__all__ = ["Office", "ResetReport", "clean_up"]
+
+_I = TypeVar("_I")
+_T = TypeVar("_T")
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+#: Share of the services without a recorded write whose state is compared all the same.
+CHECKED_SHARE = 0.1
+_STEPS_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ResetReport:
+    """What a reset did.
+
+    Attributes
+    ----------
+    reset
+        Services that were brought back to their seed.
+    checked
+        Services without a recorded write whose state was compared.
+    unexpected
+        Those of them that differed all the same; they were reset too.
+    seconds
+        Name -> time of its reset.
+    total
+        Time of the whole.
+    """
+
+    reset: tuple[str, ...]
+    checked: tuple[str, ...]
+    unexpected: tuple[str, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    total: float = 0.0
+
+
+class Office:
+    """Running services; made by `start` or `attach`.
+
+    Attributes
+    ----------
+    id
+        Names the office; several stand side by side.
+    environments
+        Name -> environment.
+    world
+        The seeded world.
+    """
+
+    def __init__(
+        self,
+        office_id: str,
+        environments: Mapping[str, Environment],
+        world: World,
+        world_file: Path,
+        runtime: Runtime,
+        root: Places,
+        owner: int | None,
+    ):
+        self.id = office_id
+        self.environments = dict(environments)
+        self.world = world
+        self.runtime = runtime
+        self.seeds: dict[str, SeedRecord] = {}
+        self._world_file = world_file
+        self._root = root
+        self._owner = owner
+        self._folder = root.office(office_id)
+        self._endpoints: dict[str, Endpoint] = {}
+        self._log = records.WriteLog(self._folder)
+        self._episodes = itertools.count(1)
+
+    # --- coming and going
+
+    @classmethod
+    def start(
+        cls,
+        environments: Sequence[Environment],
+        world_file: Path,
+        *,
+        runtime: RuntimeName = "process",
+        office_id: str | None = None,
+        detached: bool = False,
+        progress: Progress | None = None,
+        root: Places | None = None,
+    ) -> Office:
+        """Start services, seeded; all of them, or none.
+
+        Parameters
+        ----------
+        environments
+            What to start.
+        world_file
+            The world that they are seeded from.
+        runtime
+            `process` or `docker`.
+        office_id
+            A name; one is made up when it is left out.
+        detached
+            Whether the office outlives this process. Otherwise it ends with it, also by kill -9.
+        progress
+            Told what happens.
+        root
+            Where offices and snapshots are kept.
+
+        Raises
+        ------
+        InputError
+            When something that is needed is missing, or the id is taken.
+        RunError
+            When a service does not start or refuses its seed; nothing is left running.
+        """
+        root = root or places()
+        world = load_world(world_file)
+        engine = make_runtime(runtime)
+        engine.ready(environments, progress)
+        clean_up(root)
+        office_id = _new_id(office_id)
+        office = cls(
+            office_id,
+            {each.name: each for each in environments},
+            world,
+            world_file,
+            engine,
+            root,
+            None if detached else os.getpid(),
+        )
+        office._claim()
+        try:
+            _each(environments, lambda each: office._bring_up(each, progress))
+            office._record()
+        except BaseException:
+            office.stop()
+            raise
+        return office
+
+    @classmethod
+    def attach(cls, office_id: str | None = None, *, root: Places | None = None) -> Office:
+        """An office that is up already, started by whomever; the only one when no id is given.
+
+        Raises
+        ------
+        SettingError
+            When there is no such office.
+        """
+        root = root or places()
+        record = records.find_office(root, office_id)
+        loaded = {name: load_environment(file) for name, file in record.environments.items()}
+        world_file = Path(record.world)
+        office = cls(
+            record.id, loaded, load_world(world_file), world_file,
+            make_runtime(record.runtime), root, None,
+        )  # fmt: skip
+        for name, environment in loaded.items():
+            seed = known_seed(environment, world_file, office.runtime, root)
+            if seed is None or seed.key != record.keys[name]:
+                raise SettingError(
+                    f"{environment.file} or the world has changed since office {record.id!r} "
+                    "was started",
+                    where=Where(str(environment.file)),
+                    remedy=f"vepa services down --office {record.id}, then up again",
+                )
+            office.seeds[name] = seed
+        return office
+
+    def stop(self) -> None:
+        """Stop all services and remove the office; no error when it is down already."""
+        try:
+            _each(self.environments.values(), lambda each: self.runtime.stop(self._slot(each.name)))
+            self.runtime.sweep([self.id])
+        finally:
+            records.remove(self._folder)
+
+    def __enter__(self) -> Office:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # --- working
+
+    def endpoint(self, name: str) -> Endpoint:
+        """Where a service listens.
+
+        Raises
+        ------
+        RunError
+            When it does not run; says why.
+        """
+        known = self._endpoints.get(name)
+        if known is None:
+            condition = self.condition(name)
+            if condition.endpoint is None:
+                raise RunError(f"{name} does not run: {condition.reason or 'it was stopped'}")
+            known = self._endpoints[name] = condition.endpoint
+        return known
+
+    def condition(self, name: str) -> Condition:
+        """How a service is."""
+        return self.runtime.condition(self._slot(name))
+
+    def logs(self, name: str, lines: int = 50) -> str:
+        """The end of a service's log."""
+        return self.runtime.logs(self._slot(name), lines)
+
+    def session(self, role: str | None = None, *, key: str | None = None) -> ToolSession:
+        """A new episode's way to the tools, as one account (see `ToolSession`)."""
+        return ToolSession(self, role, key or f"{self.id}-{os.getpid()}-{next(self._episodes)}")
+
+    def captured(self) -> list[tuple[str, str]]:
+        """Volatile values of the seeds: by environment, each in its seed's order."""
+        return [pair for name in sorted(self.seeds) for pair in self.seeds[name].captured]
+
+    def written(self, name: str) -> None:
+        """Put on record that a service may differ from its seed."""
+        self._log.mark(name)
+
+    def state(self, name: str) -> Any:
+        """The whole state of a service, read through its protocol."""
+        with self._connection(name) as connection:
+            return read_state(connection)
+
+    def at_seed(self, name: str) -> bool:
+        """Whether the whole state of a service equals its seed."""
+        return state_hash(self.state(name)) == self.seeds[name].state
+
+    def check(self, name: str, assertion: str, arguments: Mapping[str, Any] | None = None) -> bool:
+        """Whether a named assertion of an environment holds now.
+
+        Raises
+        ------
+        InputError
+            When there is no such assertion, or its arguments are wrong.
+        RunError
+            When the service does not let itself be asked.
+        """
+        wanted = next(
+            (each for each in self.environments[name].assertions if each.name == assertion), None
+        )
+        if wanted is None:
+            raise InputError(f"{name} has no assertion {assertion!r}")
+        given = dict(arguments or {})
+        if set(given) != set(wanted.parameters):
+            raise InputError(
+                f"{name}: assertion {assertion!r} takes {wanted.parameters}, not {sorted(given)}"
+            )
+        names = {"args": given}
+        with self._connection(name) as connection:
+            try:
+                saved = connection.run(wanted.steps, "admin", Deadline.after(_STEPS_SECONDS), names)
+            except (StepRefused, Unreachable) as error:
+                raise RunError(f"{name}: {assertion}: {error}") from None
+            return bool(evaluate(wanted.check, {**connection.base, **names, **saved}))
+
+    def reset(
+        self,
+        names: Iterable[str] | None = None,
+        *,
+        everything: bool = False,
+        draw: random.Random | None = None,
+    ) -> ResetReport:
+        """Bring services back to their seed.
+
+        Without `everything`, only those that were written to, and a tenth of the others (drawn at
+        random) is compared with its seed.
+
+        Parameters
+        ----------
+        names
+            Only these; all when left out.
+        everything
+            Reset them whether they were written to or not.
+        draw
+            Chooses the tenth.
+        """
+        began = time.monotonic()
+        among = set(self.environments) if names is None else set(names)
+        dirty = among if everything else among & self._log.names()
+        draw = draw or random.Random()
+        checked = [name for name in sorted(among - dirty) if draw.random() < CHECKED_SHARE]
+        unexpected = [
+            name for name, same in zip(checked, _each(checked, self.at_seed), strict=True)
+            if not same
+        ]  # fmt: skip
+        todo = sorted({*dirty, *unexpected})
+        times = dict(zip(todo, _each(todo, self._restore), strict=True))
+        total = time.monotonic() - began
+        return ResetReport(tuple(todo), tuple(checked), tuple(unexpected), times, total)
+
+    # --- inside
+
+    def _slot(self, name: str) -> Slot:
+        environment = self.environments[name]
+        return Slot(self.id, self._folder / name, environment, self.world, self._owner)
+
+    def _connection(self, name: str) -> Connection:
+        return Connection(self.environments[name], self.endpoint(name), self.world)
+
+    def _claim(self) -> None:
+        try:
+            records.claim(self._root, self.id, self.runtime.name)
+        except FileExistsError:
+            raise SettingError(
+                f"office {self.id!r} is up already",
+                where=Where(field="--office"),
+                remedy=f"another name, or `vepa services down --office {self.id}` first",
+            ) from None
+
+    def _bring_up(self, environment: Environment, progress: Progress | None) -> None:
+        seed = ensure_snapshot(
+            environment, self.world, self._world_file, self.runtime, self._root, progress
+        )
+        self.seeds[environment.name] = seed
+        began = time.monotonic()
+        slot = self._slot(environment.name)
+        self._endpoints[environment.name] = self.runtime.start(slot, seed.key)
+        if progress:
+            progress(f"{environment.name}: up after {time.monotonic() - began:.1f} s")
+
+    def _record(self) -> None:
+        records.OfficeRecord(
+            id=self.id,
+            runtime=self.runtime.name,
+            world=str(self._world_file.absolute()),
+            environments={name: str(each.file) for name, each in self.environments.items()},
+            keys={name: seed.key for name, seed in self.seeds.items()},
+        ).write(self._folder)
+        if self._owner is None:
+            records.own(self._folder, None, self.runtime.name)
+
+    def _restore(self, name: str) -> float:
+        began = time.monotonic()
+        environment = self.environments[name]
+        running = self.condition(name).state == "running"
+        if environment.reset.how == "steps" and running:
+            self._send_reset_steps(environment)
+        else:
+            self._endpoints[name] = self.runtime.restore(self._slot(name), self.seeds[name].key)
+        self._log.clear(name)
+        return time.monotonic() - began
+
+    def _send_reset_steps(self, environment: Environment) -> None:
+        with self._connection(environment.name) as connection:
+            try:
+                connection.run(environment.reset.steps, "admin", Deadline.after(_STEPS_SECONDS))
+            except (StepRefused, Unreachable) as error:
+                raise RunError(f"{environment.name}: reset: {error}") from None
+
+
+def clean_up(root: Places | None = None) -> list[str]:
+    """Sweep what a crash left: services and folders of offices whose owner is gone.
+
+    Returns
+    -------
+    list of str
+        What was stopped, in words.
+    """
+    root = root or places()
+    dead = records.dead_offices(root)
+    swept: list[str] = []
+    for name in sorted(set(dead.values())):
+        among = [office for office, runtime in dead.items() if runtime == name]
+        swept += make_runtime(name).sweep(among)
+    for office in dead:
+        records.remove(root.office(office))
+    return swept
+
+
+def _new_id(wanted: str | None) -> str:
+    if wanted is None:
+        return f"office-{secrets.token_hex(3)}"
+    if not _ID.fullmatch(wanted):
+        raise SettingError(
+            f"{wanted!r} is no name for an office",
+            where=Where(field="--office"),
+            remedy="lower-case letters, digits and dashes; 32 at most",
+        )
+    return wanted
+
+
+def _each(items: Iterable[_I], work: Callable[[_I], _T]) -> list[_T]:
+    """Work on all at once and wait for all, then raise the first error."""
+    listed = list(items)
+    if not listed:
+        return []
+    with ThreadPoolExecutor(max_workers=len(listed)) as pool:
+        futures = [pool.submit(work, item) for item in listed]
+    return [future.result() for future in futures]

@@ -1,0 +1,34 @@
+"""Memory of a process and all its descendants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["proportional_memory"]
+
+
+def proportional_memory(pid: int) -> float | None:
+    """Proportional set size in MiB (shared pages are split among those that share them).
+
+    None when the kernel does not tell (another user's process).
+    """
+    total = 0
+    for each in _family(pid):
+        try:
+            text = Path(f"/proc/{each}/smaps_rollup").read_text("ascii")
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+    return round(total / 1024, 1) if total else None
+
+
+def _family(pid: int) -> list[int]:
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = task.read_text("ascii").split()
+        except OSError:
+            continue
+        for child in children:
+            found += _family(int(child))
+    return found
