@@ -12,18 +12,30 @@ import pytest
 from vepa.project import KINDS
 
 FOLDERS = (*KINDS, "benchmarks", "docs", "docs/decisions", "examples", "tests", "vepa")
-#: Later issues, and the points of the present one, that docs/status.md has to speak about.
-LATER_ISSUES = range(3, 12)
-POINTS = (
-    "The house",
-    "Policy core",
-    "Compiled matching",
-    "Authority",
-    "Evolution",
-    "Bench",
-    "Flow",
-    "Command",
-)
+#: Later issues, and the points of those begun, that docs/status.md has to speak about.
+LATER_ISSUES = range(4, 12)
+POINTS = {
+    2: (
+        "The house",
+        "Policy core",
+        "Compiled matching",
+        "Authority",
+        "Evolution",
+        "Bench",
+        "Flow",
+        "Command",
+    ),
+    3: (
+        "Environments as data",
+        "Records",
+        "Two runtimes",
+        "Reset",
+        "Tools",
+        "Instrumented parser",
+        "Adding a service",
+        "Commands",
+    ),
+}
 STATES = {"done", "measured", "missing", "not started"}
 
 
@@ -78,10 +90,12 @@ def test_status_speaks_about_every_point(root):
         if re.match(r"\| \d", line)
     ]
     states = {(name, what): state for name, what, state in rows}
-    for number, point in enumerate(POINTS, 1):
-        assert (str(number), point) in states
+    for points in POINTS.values():
+        for number, point in enumerate(points, 1):
+            assert (str(number), point) in states
+    known = {point for points in POINTS.values() for point in points}
     for issue in LATER_ISSUES:
-        assert any(name == str(issue) and what not in POINTS for name, what in states), issue
+        assert any(name == str(issue) and what not in known for name, what in states), issue
     for state in states.values():
         assert any(state.startswith(known) for known in STATES), state
 
