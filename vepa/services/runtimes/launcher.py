@@ -304,8 +304,7 @@ class Launcher:
             os.setsid()
             signal.set_wakeup_fd(-1)
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                if number < 32:
-                    signal.signal(number, signal.SIG_DFL)
+                signal.signal(number, signal.SIG_DFL)
             os.dup2(self.log, 1)
             os.dup2(self.log, 2)
             if self.account:
