@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from vepa.errors import VepaError
@@ -110,10 +111,10 @@ class _Check:
             if assertion.example or not assertion.parameters:
                 self._clause(
                     f"assertion {assertion.name} can be asked",
-                    lambda each=assertion: self._asked(each.name, each.example),
+                    partial(self._asked, assertion.name, assertion.example),
                 )
         for tool in self._environment.tools:
-            self._clause(f"tool {tool.name}", lambda each=tool: self._tool(each))
+            self._clause(f"tool {tool.name}", partial(self._tool, tool))
         self._clause("a reset of everything leads to the seed", self._reset)
         return self._found
 

@@ -1,0 +1,44 @@
+"""The contract over every environment, on real processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from vepa.services.contract import keep_contract
+
+NINE = (
+    "calendar",
+    "chat",
+    "database",
+    "files",
+    "identity",
+    "mail",
+    "payments",
+    "tickets",
+    "wiki",
+)
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize("name", NINE)
+def test_environment_keeps_the_contract(name, nine, world_file):
+    contract = keep_contract([nine[name]], world_file)
+    assert {clause.name for clause in contract.clauses} >= {
+        "the state is the seed",
+        "a reset of everything leads to the seed",
+        "nothing is left running",
+        *(f"tool {tool.name}" for tool in nine[name].tools),
+    }
+    assert [f"{clause.name}: {clause.why}" for clause in contract.broken] == []
+
+
+def test_at_least_sixty_tools_over_the_nine(nine):
+    tools = [tool.name for each in nine.values() for tool in each.tools]
+    assert len(tools) >= 60
+    assert len(set(tools)) == len(tools)
+
+
+@pytest.mark.parametrize("name", NINE)
+def test_environment_has_tools_that_read_write_and_destroy(name, nine):
+    assert {tool.effect for tool in nine[name].tools} == {"read", "write", "destroy"}
