@@ -1,4 +1,4 @@
-"""Real services: their software is installed once into the ordinary cache, offices are the tests' own."""
+"""Real services: their software is installed once into the ordinary cache, offices are our own."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class Office:
         Names the office; several stand side by side.
     environments
         Name -> environment.
-    world
-        The seeded world.
+    world, world_file
+        The seeded world, and its file.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Office:
         self.world = world
         self.runtime = runtime
         self.seeds: dict[str, SeedRecord] = {}
-        self._world_file = world_file
+        self.world_file = world_file
         self._root = root
         self._owner = owner
         self._folder = root.office(office_id)
@@ -341,7 +341,7 @@ class Office:
 
     def _bring_up(self, environment: Environment, progress: Progress | None) -> None:
         seed = ensure_snapshot(
-            environment, self.world, self._world_file, self.runtime, self._root, progress
+            environment, self.world, self.world_file, self.runtime, self._root, progress
         )
         self.seeds[environment.name] = seed
         began = time.monotonic()
@@ -354,7 +354,7 @@ class Office:
         records.OfficeRecord(
             id=self.id,
             runtime=self.runtime.name,
-            world=str(self._world_file.absolute()),
+            world=str(self.world_file.absolute()),
             environments={name: str(each.file) for name, each in self.environments.items()},
             keys={name: seed.key for name, seed in self.seeds.items()},
         ).write(self._folder)

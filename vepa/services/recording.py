@@ -1,0 +1,170 @@
+"""Recording an episode: what was offered, known, said, called and answered, as a trajectory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from vepa.corpus.trajectory import Call, Premises, Result, Step, Trajectory
+from vepa.errors import InputError
+from vepa.services.environment import content_hash
+from vepa.services.office import Office
+from vepa.services.session import ToolSession
+from vepa.services.world import World
+
+__all__ = ["Recorder", "premises_of"]
+
+
+def premises_of(world: World, role: str) -> Premises:
+    """What is known of the setting to whoever acts as this account: no label, no task.
+
+    Parameters
+    ----------
+    world
+        The seeded world.
+    role
+        A persona role, or `person:ID`.
+    """
+    person = world.person(role[7:]) if role.startswith("person:") else world.role(role)
+    known: dict[str, Literal["self", "internal", "external", "public"]] = {}
+    for colleague in world.people:
+        known[colleague.id] = "internal"
+        if colleague.iban:
+            known[colleague.iban] = "internal"
+    known[world.company.iban] = "internal"
+    for partner in (*world.customers, *world.suppliers):
+        known[partner.iban] = "external"
+    known[person.id] = "self"
+    if person.iban:
+        known[person.iban] = "self"
+    return Premises(
+        own=[person.mail, person.id, *(f"@{person.id}:{each}" for each in world.internal_domains)],
+        internal_domains=list(world.internal_domains),
+        known=known,
+        marks=world.marks_index(),
+        account=person.id,
+    )
+
+
+class Recorder:
+    """Writes an episode down while it happens.
+
+    Parameters
+    ----------
+    office
+        Where it happens.
+    role
+        The account that the agent's tools act with.
+    name
+        Id of the trajectory.
+    offered
+        Names of the tools that the agent is offered; all when left out.
+    about
+        Further keys of the trajectory: `task`, `persona`, `model`, `seed`, `meta`.
+    """
+
+    def __init__(
+        self,
+        office: Office,
+        role: str,
+        name: str,
+        *,
+        offered: Sequence[str] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ):
+        self._office = office
+        self._name = name
+        self._about = dict(about or {})
+        self._session: ToolSession = office.session(role, key=name)
+        self._premises = premises_of(office.world, role)
+        self._places = {
+            tool.name: environment
+            for environment in office.environments.values()
+            for tool in environment.tools
+        }
+        names = sorted(self._places) if offered is None else list(offered)
+        self._tools = [
+            tool.metadata(self._places[tool.name].name)
+            for tool in self._session.tools
+            if tool.name in names
+        ]
+        self._steps: list[Step] = []
+
+    def user(self, text: str) -> None:
+        """A turn of the user."""
+        self._steps.append(Step(index=len(self._steps), kind="user", text=text))
+
+    def answer(self, text: str) -> None:
+        """Words of the agent to the user."""
+        self._steps.append(Step(index=len(self._steps), kind="answer", text=text))
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], *, thought: str | None = None
+    ) -> Result:
+        """Call a tool and write down what came back.
+
+        A call that names no offered tool, or breaks its schema, is answered as a failed result:
+        the agent made that mistake, and the episode goes on.
+        """
+        environment = self._places.get(tool)
+        made = Call(
+            id=f"call-{sum(step.kind == 'call' for step in self._steps) + 1}",
+            tool=tool,
+            environment=environment.name if environment else None,
+            arguments=dict(arguments),
+        )
+        result = self._result(tool, arguments)
+        self._steps.append(
+            Step(index=len(self._steps), kind="call", call=made, result=result, thought=thought)
+        )
+        return result
+
+    def _result(self, tool: str, arguments: Mapping[str, Any]) -> Result:
+        try:
+            if tool not in {each.name for each in self._tools}:
+                raise InputError(f"there is no tool {tool!r}")
+            outcome = self._session.call(tool, arguments)
+        except InputError as error:
+            if error.where.file is not None:  # the environment's own fault, not the agent's
+                raise
+            return Result(ok=False, content=error.message, error="invalid_call")
+        error_kind = None
+        if not outcome.ok:
+            error_kind = str(outcome.raw["error"]["status"])
+        return Result(
+            ok=outcome.ok,
+            content=outcome.content,
+            error=error_kind,
+            truncated=outcome.truncated,
+            raw=json.dumps(outcome.raw, ensure_ascii=False, default=str),
+            seconds=round(outcome.seconds, 6),
+        )
+
+    def trajectory(self) -> Trajectory:
+        """The episode so far."""
+        used = {step.call.environment for step in self._steps if step.call}
+        file = self._office.world_file
+        digests = {
+            name: content_hash(environment, file)
+            for name, environment in self._office.environments.items()
+            if name in used
+        }
+        return Trajectory(
+            id=self._name,
+            environments=digests,
+            tools=self._tools,
+            premises=self._premises,
+            steps=self._steps,
+            **self._about,
+        )
+
+    def close(self) -> None:
+        """Drop the connections."""
+        self._session.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
