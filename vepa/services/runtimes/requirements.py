@@ -6,21 +6,46 @@ so that a tenth service can ask for what the nine could not live with.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
-from vepa.services.environment import Environment, load_environment
+from vepa.errors import SettingError, Where
+from vepa.files import read_text
+from vepa.policy.document import parse_document
+from vepa.services.environment import Environment
 
 __all__ = ["constraints_of", "requirements_of"]
 
 
 def requirements_of(environment: Environment) -> list[str]:
-    """The pinned packages of all environments beside this one, sorted."""
+    """The pinned packages of all environments beside this one, sorted.
+
+    Raises
+    ------
+    SettingError
+        When a file beside it cannot be read.
+    """
     files = sorted(environment.folder.parent.glob("*/environment.yaml"))
-    found: set[str] = set()
+    found: set[str] = set(environment.process.packages)
     for file in files:
-        same = file == environment.file
-        found.update((environment if same else load_environment(file)).process.packages)
+        if file != environment.file:
+            stat = file.stat()
+            found.update(_packages(file, stat.st_mtime_ns, stat.st_size))
     return sorted(found)
+
+
+@lru_cache(maxsize=256)
+def _packages(file: Path, _changed: int, _size: int) -> tuple[str, ...]:
+    data = parse_document(read_text(file), str(file), SettingError).data
+    process = data.get("process") if isinstance(data, dict) else None
+    packages = process.get("packages", []) if isinstance(process, dict) else []
+    if not isinstance(packages, list) or not all(isinstance(each, str) for each in packages):
+        raise SettingError(
+            "packages is no list of requirements",
+            where=Where(str(file), field="process.packages"),
+            remedy="its Python environment is shared with the others in this folder: mend it",
+        )
+    return tuple(packages)
 
 
 def constraints_of(environment: Environment) -> Path | None:
