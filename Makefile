@@ -28,7 +28,7 @@ test: $(VENV)/.test-ready ## unit, property, integration and wheel tests; 12 min
 test-browser: $(VENV)/.test-ready ## tests in headless chromium
 	@scripts/optional_tests.sh browser $(PYTEST)
 
-test-docker: $(VENV)/.test-ready ## tests in containers
+test-docker: $(VENV)/.test-ready ## tests in containers (as root on Debian with an engine of their own)
 	@scripts/optional_tests.sh docker $(PYTEST)
 
 verify: $(VENV)/.test-ready ## the long checks: slow tests and benchmarks

@@ -6,8 +6,8 @@
 #                                     but for the cached archive of the base image
 #   scripts/docker_engine.sh status   prints DOCKER_HOST=... when an engine answers
 # Exit codes: 0 fine, 1 no engine answers (status) or it would not stop, 3 "NOT RUN: why".
-# VEPA_DOCKER_DIR: the folder (default .cache/docker). Only DOCKER_HOST=... goes to stdout, the rest
-# to stderr; nothing of the engine is reachable but through its socket.
+# VEPA_DOCKER_DIR: the folder (default .cache/docker). Only DOCKER_HOST=... and NOT RUN go to stdout,
+# the rest to stderr; nothing of the engine is reachable but through its socket.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 folder=${VEPA_DOCKER_DIR:-$here/.cache/docker}
@@ -21,7 +21,7 @@ archive=$folder/base-$suite.tar
 
 say() { echo "$*" >&2; }
 not_run() {
-  echo "NOT RUN: $*" >&2
+  echo "NOT RUN: $*"
   exit 3
 }
 ask() { timeout 20 docker -H "$1" "${@:2}"; }

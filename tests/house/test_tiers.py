@@ -17,11 +17,14 @@ def checkout(root: Path, tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_x.py").write_text("@pytest.mark.browser\n@pytest.mark.docker\n")
     (tmp_path / "bin").mkdir()
-    for engine in ("chromium", "docker"):
-        answer = tmp_path / "bin" / engine
-        answer.write_text("#!/bin/sh\nexit 0\n")
-        answer.chmod(0o755)
+    engine(tmp_path, "bin/chromium", "exit 0")
+    engine(tmp_path, "scripts/docker_engine.sh", "echo DOCKER_HOST=unix:///nowhere")
     return tmp_path
+
+
+def engine(checkout: Path, name: str, does: str) -> None:
+    (checkout / name).write_text(f"#!/bin/bash\n{does}\n")
+    (checkout / name).chmod(0o755)
 
 
 def run(
@@ -44,10 +47,25 @@ def test_no_tests_yet(checkout, tier):
 
 
 def test_no_engine(checkout):
-    (checkout / "bin" / "docker").write_text("#!/bin/sh\nexit 1\n")
+    does = "[ $1 = start ] && echo NOT RUN: the kernel refuses && exit 3; exit 1"
+    engine(checkout, "scripts/docker_engine.sh", does)
     done = run(checkout, "docker", 1)
-    assert done.returncode == 0
-    assert done.stdout.startswith("NOT RUN: no container engine")
+    assert (done.returncode, done.stdout) == (0, "NOT RUN: the kernel refuses\n")
+
+
+@pytest.mark.parametrize("pytest_exit", [0, 1])
+def test_an_engine_that_was_started_is_stopped(checkout, pytest_exit):
+    does = "echo $1 >> asked; [ $1 = status ] && exit 1; [ $1 = stop ] || echo DOCKER_HOST=unix://x"
+    engine(checkout, "scripts/docker_engine.sh", does)
+    done = run(checkout, "docker", pytest_exit)
+    assert done.returncode == pytest_exit
+    assert (checkout / "asked").read_text().split() == ["status", "start", "stop"]
+
+
+def test_an_engine_that_answers_is_left_alone(checkout):
+    engine(checkout, "scripts/docker_engine.sh", "echo $1 >> asked; echo DOCKER_HOST=unix://x")
+    assert run(checkout, "docker", 0).returncode == 0
+    assert (checkout / "asked").read_text().split() == ["status"]
 
 
 @pytest.mark.parametrize(("pytest_exit", "code"), [(0, 0), (1, 1), (2, 2), (5, 0)])

@@ -1,0 +1,365 @@
+"""Images of environments: built from the same packages and files as the process form.
+
+One Dockerfile (environments/Dockerfile) serves all. What goes into an image decides its tag, so an
+unchanged environment is never built twice. Where a build has no network, the packages come along
+as wheels, which pip collects outside from wherever this machine is told to take them.
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vepa.errors import InputError, MissingExtraError, RunError, SettingError, Where
+from vepa.files import canonical_json, read_text, sha256_of
+from vepa.project import package_content
+from vepa.services.places import make_private
+from vepa.services.runtimes.base import Progress
+
+__all__ = [
+    "BASE",
+    "LABELS",
+    "Recipe",
+    "build_image",
+    "collect_wheels",
+    "connect",
+    "wheels_fit",
+]
+
+#: What every built image starts from; its Python is the one that the packages were tried with.
+BASE = "python:3.11-slim"
+#: Labels of images, containers and networks.
+LABELS = {
+    "environment": "vepa.environment",
+    "content": "vepa.content",
+    "office": "vepa.office",
+    "service": "vepa.service",
+    "root": "vepa.root",
+}
+#: Files of the library that an image carries.
+_CARRIED = ("container.py", "mirror.py")
+#: What of an environment's folder no running service needs.
+_LEFT_OUT = ("environment.yaml", "seed", "__pycache__")
+_PIP_SECONDS = 900
+_LINES_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What an image is made of.
+
+    Attributes
+    ----------
+    name
+        The environment.
+    packages
+        Pinned Python packages.
+    folder
+        The environment's folder; its files go to `/environment`.
+    constraints
+        Versions of everything that the packages need, in turn.
+    programs
+        Debian packages, such as git.
+    base
+        The image to start from.
+    wheels
+        Folder with all that is to be installed; None: pip fetches it during the build.
+    """
+
+    name: str
+    packages: Sequence[str]
+    folder: Path
+    constraints: Path | None = None
+    programs: Sequence[str] = ()
+    base: str = BASE
+    wheels: Path | None = None
+
+
+def connect(timeout: float = 120.0) -> Any:
+    """A client of the container engine that DOCKER_HOST names, or the usual one.
+
+    Raises
+    ------
+    MissingExtraError
+        When the docker SDK is not installed.
+    SettingError
+        When no engine answers.
+    """
+    try:
+        import docker
+        from docker.errors import DockerException
+    except ImportError:
+        raise MissingExtraError("docker", "services") from None
+    try:
+        client = docker.from_env(timeout=timeout)
+        client.ping()
+    except DockerException as error:
+        raise SettingError(
+            f"no container engine answers: {error}",
+            where=Where(field="--runtime docker"),
+            remedy="start Docker or set DOCKER_HOST; as root on Debian "
+            "`scripts/docker_engine.sh start` of the source folder starts one for tests; "
+            "the runtime `process` needs none",
+        ) from None
+    return client
+
+
+def build_image(client: Any, recipe: Recipe, progress: Progress | None = None) -> str:
+    """Make sure that the image is there.
+
+    Parameters
+    ----------
+    client
+        Of `connect`.
+    recipe
+        What it is made of.
+    progress
+        Told when it has to be built.
+
+    Returns
+    -------
+    str
+        Its reference, `vepa/NAME:CONTENT`.
+
+    Raises
+    ------
+    InputError
+        When the base image cannot be had.
+    RunError
+        When the build fails; with the end of its output.
+    """
+    parts = _parts(recipe)
+    content = sha256_of(
+        canonical_json(
+            [
+                base_id(client, recipe.base),
+                _arguments(recipe),
+                [[name, sha256_of(data)] for name, data in parts],
+                [path.name for path in _wheels(recipe)],
+            ]
+        )
+    )
+    reference = f"vepa/{recipe.name}:{content[:16]}"
+    if find_image(client, reference) is not None:
+        return reference
+    if progress:
+        progress(f"{recipe.name}: building its image")
+    with tempfile.TemporaryFile() as context:
+        _pack(context, parts, _wheels(recipe))
+        context.seek(0)
+        _build(client, recipe, context, reference, content)
+    return reference
+
+
+def base_id(client: Any, reference: str, where: Where | None = None) -> str:
+    """Id of an image, which is pulled when it is not here.
+
+    Raises
+    ------
+    InputError
+        When it cannot be had.
+    """
+    from docker.errors import APIError, DockerException
+
+    image = find_image(client, reference)
+    if image is None:
+        try:
+            image = client.images.pull(reference)
+        except (APIError, DockerException) as error:
+            raise InputError(
+                f"the image {reference!r} is not here and cannot be pulled: {_said(error)}",
+                where=where,
+                remedy="check its name and tag, and that its registry can be reached",
+            ) from None
+    return str(image.id)
+
+
+def find_image(client: Any, reference: str) -> Any:
+    """The image of that name, or None."""
+    from docker.errors import ImageNotFound
+
+    try:
+        return client.images.get(reference)
+    except ImageNotFound:
+        return None
+
+
+def wheels_fit(client: Any, base: str = BASE) -> bool:
+    """Whether wheels that this Python collects would run in the image."""
+    version = f":{sys.version_info.major}.{sys.version_info.minor}-"
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    engine = client.version()
+    same = engine.get("Os") == "linux" and engine.get("Arch") == machine
+    return sys.platform == "linux" and same and version in base
+
+
+def collect_wheels(
+    packages: Sequence[str],
+    constraints: Path | None,
+    folder: Path,
+    progress: Progress | None = None,
+) -> Path:
+    """Wheels of the packages and of all that they need, from pip's ordinary sources.
+
+    Parameters
+    ----------
+    packages
+        Pinned packages.
+    constraints
+        Versions of what they need in turn.
+    folder
+        Keeps the sets, one folder each; a set that is there is not collected again.
+    progress
+        Told when pip is asked.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder of this set.
+
+    Raises
+    ------
+    RunError
+        When pip cannot get them.
+    """
+    text = read_text(constraints) if constraints else ""
+    key = sha256_of(canonical_json([sorted(packages), text, sys.version, platform.machine()]))
+    target = folder / key[:16]
+    if target.is_dir():
+        return target
+    if progress:
+        progress(f"collecting wheels of {', '.join(packages)}")
+    make_private(folder)
+    work = Path(tempfile.mkdtemp(dir=folder, prefix=".collect-"))
+    try:
+        _pip_wheel(packages, constraints, work)
+        if not target.is_dir():
+            work.rename(target)
+    except OSError:
+        if not target.is_dir():  # somebody else was faster otherwise
+            raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _pip_wheel(packages: Sequence[str], constraints: Path | None, target: Path) -> None:
+    argv = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    argv += ["--wheel-dir", str(target)]
+    if constraints:
+        argv += ["--constraint", str(constraints)]
+    try:
+        done = subprocess.run(
+            [*argv, *packages],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PIP_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise RunError(f"pip collected no wheels within {_PIP_SECONDS} s") from None
+    if done.returncode != 0:
+        raise RunError(
+            f"pip cannot collect the wheels of {', '.join(packages)}:\n"
+            + _tail((done.stderr or done.stdout).splitlines())
+        )
+
+
+def _arguments(recipe: Recipe) -> dict[str, str]:
+    offline = "--no-index --find-links /build/wheels"
+    return {
+        "BASE": recipe.base,
+        "PIP_OPTIONS": offline if recipe.wheels else "",
+        "PROGRAMS": " ".join(recipe.programs),
+    }
+
+
+def _wheels(recipe: Recipe) -> list[Path]:
+    return sorted(recipe.wheels.glob("*.whl")) if recipe.wheels else []
+
+
+def _parts(recipe: Recipe) -> list[tuple[str, bytes]]:
+    """The context without wheels: (path, content), in a fixed order."""
+    dockerfile = package_content() / "environments" / "Dockerfile"
+    constraints = recipe.constraints.read_bytes() if recipe.constraints else b""
+    parts = [
+        ("Dockerfile", dockerfile.read_bytes()),
+        ("requirements.txt", "".join(f"{each}\n" for each in recipe.packages).encode()),
+        ("constraints.txt", constraints),
+    ]
+    own = Path(__file__).parent
+    parts += [(f"runtime/{name}", (own / name).read_bytes()) for name in _CARRIED]
+    parts += [
+        (f"environment/{path.relative_to(recipe.folder).as_posix()}", path.read_bytes())
+        for path in _carried_files(recipe.folder)
+    ]
+    return parts
+
+
+def _carried_files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") or part in _LEFT_OUT for part in parts)
+        if path.is_file() and not hidden:
+            yield path
+
+
+def _pack(target: Any, parts: Iterable[tuple[str, bytes]], wheels: Iterable[Path]) -> None:
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        for folder in ("wheels", "environment", "runtime"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            archive.addfile(entry)
+        for name, data in parts:
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+        for wheel in wheels:
+            archive.add(wheel, f"wheels/{wheel.name}", filter=_readable)
+
+
+def _readable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mode, entry.mtime, entry.uid, entry.gid = 0o644, 0, 0, 0
+    return entry
+
+
+def _build(client: Any, recipe: Recipe, context: Any, reference: str, content: str) -> None:
+    from docker.errors import APIError, BuildError
+
+    labels = {LABELS["environment"]: recipe.name, LABELS["content"]: content}
+    try:
+        client.images.build(
+            fileobj=context,
+            custom_context=True,
+            tag=reference,
+            buildargs=_arguments(recipe),
+            labels=labels,
+            rm=True,
+            forcerm=True,
+        )
+    except BuildError as error:
+        lines = "".join(str(item.get("stream", "")) for item in error.build_log).splitlines()
+        raise RunError(
+            f"the image of {recipe.name} cannot be built: {error.msg}\n"
+            + _tail(line for line in lines if line.strip())
+        ) from None
+    except APIError as error:
+        raise RunError(f"the image of {recipe.name} cannot be built: {_said(error)}") from None
+
+
+def _said(error: Exception) -> str:
+    return str(getattr(error, "explanation", None) or error)
+
+
+def _tail(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {line}" for line in list(lines)[-_LINES_SHOWN:])
