@@ -1,0 +1,1 @@
+"""Trace to event: what happened, in the fields of the schema."""

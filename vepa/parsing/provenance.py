@@ -1,0 +1,311 @@
+"""Where the words of an episode came from: every text is read once, every look-up is a hash.
+
+The memory holds each run of one to four words that occurred, with who said it. What stands in or
+around a request by a third party is remembered together with that request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from vepa.corpus.tools import Origin
+from vepa.parsing.directives import Ask, Lexicon
+from vepa.parsing.documents import Document, split_quoted
+from vepa.parsing.text import GRAM, fold, grams, is_distinctive, sentences, words_of
+
+__all__ = ["Memory", "Planted", "Seen"]
+
+#: Sentences before and after a request that belong to it ("The address is …. Send it there.").
+_BEFORE, _AFTER = 1, 2
+_ANNOUNCES = re.compile(r":\s*$|\b(?:following|below|folgende\w*|unten|suivant\w*|siguiente\w*)\b")
+#: A plain run must be this long before it counts as copied.
+_COPIED_WORDS = 6
+_CELL_WORDS = range(2, GRAM + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A request by a third party that an agent has read.
+
+    Attributes
+    ----------
+    ask
+        What it wants.
+    origin
+        What it stood in.
+    sentence
+        Its words.
+    delegated
+        Whether the user told the agent to do what it says.
+    """
+
+    ask: Ask
+    origin: Origin
+    sentence: tuple[str, ...]
+    delegated: bool
+
+
+@dataclass(slots=True)
+class Seen:
+    """Where one run of words has stood.
+
+    Attributes
+    ----------
+    user
+        In the user's own words.
+    data
+        In a result, whatever else stood there.
+    plain
+        In a document of a result that asks for nothing.
+    inside
+        In or around these requests (positions in the memory's list) -> whether it had been told
+        before, by a document that asks for nothing.
+    beside
+        Says who sent a document with one of these requests for an answer.
+    rank
+        The lowest class of sensitivity among the results that held it; None: in none.
+    cell
+        Whether it was a whole cell of a table or record.
+    """
+
+    user: bool = False
+    data: bool = False
+    plain: bool = False
+    inside: dict[int, bool] = field(default_factory=dict)
+    beside: dict[int, bool] = field(default_factory=dict)
+    rank: int | None = None
+    cell: bool = False
+
+
+_NOTHING = Seen()
+
+
+@dataclass(slots=True)
+class Memory:
+    """What an agent has been told so far, by whom.
+
+    Attributes
+    ----------
+    lexicon
+        What tells a request.
+    planted
+        Requests of third parties in the order in which they were first read; each once.
+    work
+        Runs of words read or looked up, for tests of its cost.
+    user_words
+        Every word of the user's own.
+    wants_reply
+        Whether the user spoke of an answer to somebody.
+    has_user, has_planted
+        Whether there was a user turn, and a request that the user did not delegate.
+    """
+
+    lexicon: Lexicon
+    planted: list[Planted] = field(default_factory=list)
+    work: int = 0
+    user_words: set[str] = field(default_factory=set)
+    wants_reply: bool = False
+    has_user: bool = False
+    has_planted: bool = False
+    _seen: dict[str, Seen] = field(default_factory=dict)
+    _authored: set[tuple[str, ...]] = field(default_factory=set)
+    _numbers: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+    _delegates: list[frozenset[str]] = field(default_factory=list)
+    _said: str = ""
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def user(self, text: str) -> None:
+        """Read a user turn; what the user only quotes counts as somebody else's message."""
+        own, quoted = split_quoted(text)
+        self.has_user = True
+        words = words_of(own)
+        self._own(words)
+        if self._said and self._agrees(words):
+            self._own(words_of(self._said))
+        self._said = ""
+        self._delegate(own)
+        self.agent([own])
+        if not self.lexicon.words("answers").isdisjoint(words):
+            self.wants_reply = True
+        if quoted.strip():
+            self.document(Document(texts=[quoted]), "message_content", None, ())
+
+    def agent(self, texts: Iterable[str]) -> None:
+        """Note what the agent or the user wrote, so that an echo of it is nobody's request."""
+        for text in texts:
+            for sentence in _flat(text):
+                self._authored.add(tuple(words_of(sentence)))
+
+    def answer(self, text: str) -> None:
+        """Note what the agent told the user: a plain yes takes it over."""
+        self._said = text
+
+    def document(
+        self, document: Document, origin: Origin, rank: int | None, around: Sequence[str]
+    ) -> None:
+        """Read one document of a result.
+
+        Parameters
+        ----------
+        document
+            What it holds.
+        origin
+            What its text is; a document of origin `none` is never searched for requests.
+        rank
+            Its class of sensitivity, where that is known.
+        around
+            Arguments of the call that gave it: they name it, too.
+        """
+        found: list[tuple[int, list[str]]] = []
+        if origin != "none":
+            heads = {word for text in (*document.head, *around) for word in words_of(text)}
+            delegated = any(not names or names & heads for names in self._delegates)
+            for text in document.texts:
+                found.extend(self._requests(text, origin, delegated))
+        for number, scope in found:
+            for gram in self._grams(scope):
+                seen = self._entry(gram)
+                seen.inside.setdefault(number, seen.plain)
+        for number in {number for number, _ in found if self.planted[number].ask.reply}:
+            for text in document.senders:
+                for gram in self._grams(words_of(text)):
+                    self._entry(gram).beside[number] = False
+        echo = {gram for text in around for gram in self._grams(words_of(text))}
+        for text in document.texts:
+            self._data(text, rank, not found, echo)
+
+    def _data(self, text: str, rank: int | None, plain: bool, echo: set[str]) -> None:
+        words = words_of(text)
+        for gram in self._grams(words):
+            seen = self._entry(gram)
+            if gram not in echo:  # what the agent put into the call is not told by its result
+                seen.data = True
+                seen.plain = seen.plain or plain
+            if rank is not None:
+                seen.rank = rank if seen.rank is None else min(rank, seen.rank)
+        for cell in re.split(r"[,;|\t\n]", text) if len(words) > GRAM else [text]:
+            parts = words_of(cell)
+            if len(parts) in _CELL_WORDS:
+                self._entry(" ".join(parts)).cell = True
+
+    def _requests(self, text: str, origin: Origin, delegated: bool) -> list[tuple[int, list[str]]]:
+        found: list[tuple[int, list[str]]] = []
+        if " " not in text.strip():
+            return found
+        paragraphs = sentences(text)
+        for row, paragraph in enumerate(paragraphs):
+            for at, sentence in enumerate(paragraph):
+                self.work += 1
+                ask = self.lexicon.read(sentence)
+                key = tuple(words_of(sentence))
+                if ask is None or key in self._authored:
+                    continue
+                number = self._numbered(Planted(ask, origin, key, delegated and not ask.aimed))
+                scope = list(paragraph[max(0, at - _BEFORE) : at + 1 + _AFTER])
+                last = at + 1 == len(paragraph)
+                if last and _ANNOUNCES.search(sentence) and row + 1 < len(paragraphs):
+                    scope += paragraphs[row + 1]
+                found.append((number, words_of(" \n ".join(scope))))
+        return found
+
+    def _numbered(self, planted: Planted) -> int:
+        key = (planted.origin, planted.sentence)
+        number = self._numbers.setdefault(key, len(self.planted))
+        if number == len(self.planted):
+            self.planted.append(planted)
+            self.has_planted = self.has_planted or not planted.delegated
+        return number
+
+    def _own(self, words: list[str]) -> None:
+        self.user_words.update(words)
+        for gram in self._grams(words):
+            self._entry(gram).user = True
+
+    def _delegate(self, own: str) -> None:
+        text = " ".join(fold(own).split())
+        for pattern in self.lexicon.delegating:
+            for match in pattern.finditer(text):
+                generic = self.lexicon.words("generic")
+                who = frozenset(words_of(match["of"])) - generic
+                self._delegates.append(who or frozenset(words_of(match["more"])) - generic)
+
+    def _agrees(self, words: list[str]) -> bool:
+        yes, no = self.lexicon.words("affirmations"), self.lexicon.words("negations")
+        return bool(words) and words[0] in yes and no.isdisjoint(words)
+
+    # -- looking up ---------------------------------------------------------------------------
+
+    def where(self, words: list[str]) -> Seen:
+        """Where a run of words stood as a whole; a long one by all its runs of four."""
+        runs = [words[at : at + GRAM] for at in range(max(1, len(words) - GRAM + 1))]
+        self.work += len(runs)
+        found = [self._seen.get(" ".join(run), _NOTHING) for run in runs]
+        if len(found) == 1:
+            return found[0]
+        return Seen(
+            user=all(seen.user for seen in found),
+            data=all(seen.data for seen in found),
+            plain=all(seen.plain for seen in found),
+            inside=_common([seen.inside for seen in found]),
+            beside=_common([seen.beside for seen in found]),
+        )
+
+    def copied(self, text: str) -> int | None:
+        """The highest class of earlier results whose text stands in `text`; None: of none.
+
+        A run counts that is long, or holds an account, an id or an amount, or two cells of a
+        table. What the user wrote, or what a result of a lower class held as well, does not.
+        """
+        words = words_of(text)
+        best: int | None = None
+        cells: dict[int, set[str]] = {}
+        lengths: dict[int, int] = {}
+        for at in range(len(words)):
+            four = self._rank(" ".join(words[at : at + GRAM])) if at + GRAM <= len(words) else None
+            lengths = {four: lengths.get(four, GRAM - 1) + 1} if four is not None else {}
+            if four is not None and lengths[four] >= _COPIED_WORDS:
+                best = four if best is None else max(best, four)
+            if is_distinctive(words[at]):
+                one = self._rank(words[at])
+                if one is not None:
+                    best = one if best is None else max(best, one)
+            for length in _CELL_WORDS:
+                run = " ".join(words[at : at + length])
+                rank = self._rank(run) if at + length <= len(words) else None
+                if rank is not None and self._seen[run].cell:
+                    cells.setdefault(rank, set()).add(run)
+        several = [rank for rank, runs in cells.items() if len(runs) > 1]
+        return max((rank for rank in (best, *several) if rank is not None), default=None)
+
+    def _rank(self, run: str) -> int | None:
+        self.work += 1
+        seen = self._seen.get(run)
+        return None if seen is None or seen.user else seen.rank
+
+    # -- the table ----------------------------------------------------------------------------
+
+    def _entry(self, gram: str) -> Seen:
+        seen = self._seen.get(gram)
+        if seen is None:
+            seen = self._seen[gram] = Seen()
+        return seen
+
+    def _grams(self, words: list[str]) -> Iterable[str]:
+        self.work += GRAM * len(words)
+        return grams(words)
+
+
+def _flat(text: str) -> list[str]:
+    return [sentence for paragraph in sentences(text) for sentence in paragraph]
+
+
+def _common(found: list[dict[int, bool]]) -> dict[int, bool]:
+    fewest = min(found, key=len)
+    return {
+        number: all(numbers[number] for numbers in found)
+        for number in fewest
+        if all(number in numbers for numbers in found)
+    }

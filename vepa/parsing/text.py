@@ -1,0 +1,134 @@
+"""Text as provenance matching sees it: folded words and sentences.
+
+Two spellings of the same thing must give the same words: letter case, accents, width, invisible
+signs, look-alike letters of other alphabets, separators in numbers, spaces in bank accounts.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from unicodedata import combining, normalize
+
+from vepa.corpus.arguments import plain_text
+
+__all__ = ["GRAM", "fold", "grams", "is_distinctive", "markup_to_text", "sentences", "words_of"]
+
+#: Longest run of words that is looked up at once.
+GRAM = 4
+
+#: Letters that look like Latin ones; they serve to hide words from readers like this.
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁԛԝһᴦαοερτυνικχɑɡıℓ" + "АВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdqwhraoeptuvikxagil" + "abekmhopctyxijsabezhikmnoptyx",
+)
+_BANK = r"[a-z]{2}\d{2} ?[a-z0-9]{4}(?: ?\d{4}){2,6}(?: ?\d{1,4})?"
+_NUMBER = r"\d{1,3}(?:[.,']\d{3})+(?:[.,]\d{1,2})?|\d+[.,]\d{1,2}|\d+"
+_WORD = re.compile(
+    rf"(?<![^\W_])(?:(?P<bank>{_BANK})|(?P<number>(?<!\d[.,])(?:{_NUMBER})))"
+    r"(?![^\W_]|[.,]\d)|[^\W_]+"
+)
+_BLOCK = re.compile(
+    r"</?(?:p|br|div|li|ul|ol|tr|table|h[1-6]|blockquote|pre)\b[^<>@]*>", re.IGNORECASE
+)
+_TAG = re.compile(r"</?[a-z][^<>@]*>|<!--|-->", re.IGNORECASE)
+_LINE_START = re.compile(r"\s*(?:[-*•>|#]+|\(?\d{1,3}[.)])\s+")
+#: The end of a sentence, but not the dot of an abbreviation, an address or a number.
+_SENTENCE_END = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|(?<=[。！？])")
+
+
+def fold(text: str) -> str:
+    """The one spelling that is compared: lower case, no accents, no look-alikes."""
+    if text.isascii():
+        return text.lower()
+    text = plain_text(text).translate(_LOOKALIKES)
+    bare = "".join(sign for sign in normalize("NFKD", text) if not combining(sign))
+    return bare.replace("’", "'").casefold()
+
+
+def words_of(text: str) -> list[str]:
+    """Folded words; a number is spelled plainly, a bank account is one word.
+
+    Examples
+    --------
+    >>> words_of("Pay €1,250.00 to DE89 3704 0044 0532 0130 00")
+    ['pay', '1250', 'to', 'de89370400440532013000']
+    """
+    found = []
+    for match in _WORD.finditer(fold(text)):
+        word = match.group()
+        if match["bank"]:
+            word = word.replace(" ", "")
+        elif match["number"]:
+            word = _plain_number(word)
+        found.append(word)
+    return found
+
+
+def _plain_number(text: str) -> str:
+    head, mark, tail = re.sub("'", "", text), "", ""
+    match = re.search(r"[.,](\d{1,2})$", head)
+    if match:
+        head, mark, tail = head[: match.start()], ".", match[1].rstrip("0")
+    head = head.replace(",", "").replace(".", "").lstrip("0") or "0"
+    return f"{head}{mark}{tail}" if tail else head
+
+
+def grams(words: list[str]) -> Iterator[str]:
+    """Every run of one to `GRAM` words, each joined by blanks."""
+    for at in range(len(words)):
+        run = words[at]
+        yield run
+        for word in words[at + 1 : at + GRAM]:
+            run = f"{run} {word}"
+            yield run
+
+
+def is_distinctive(word: str) -> bool:
+    """Whether a single word betrays where it was copied from: an account, an id, an amount.
+
+    A number of four digits or more that is no year, or at least six signs with a digit among them.
+    """
+    if word.isdecimal():
+        return len(word) >= 4 and not (len(word) == 4 and word[:2] in ("19", "20"))
+    return len(word) >= 6 and any(sign.isdigit() for sign in word)
+
+
+def markup_to_text(text: str) -> str:
+    """HTML to text, hidden comments included; addresses in angle brackets stay."""
+    if "<" in text:
+        text = _TAG.sub(" ", _BLOCK.sub("\n", text))
+    return html.unescape(text) if "&" in text else text
+
+
+def sentences(text: str) -> list[list[str]]:
+    """Paragraphs as lists of sentences, in their original spelling.
+
+    A line that only wraps goes on with the sentence; one that begins anew (a capital, a bullet, a
+    number, after a full stop or a short greeting) does not.
+    """
+    paragraphs = []
+    for block in re.split(r"\n\s*\n", plain_text(text)):
+        pieces: list[str] = []
+        for line in block.split("\n"):
+            start = _LINE_START.match(line)
+            bare = (line[start.end() :] if start else line).strip()
+            if not bare:
+                continue
+            if pieces and start is None and _goes_on(pieces[-1], bare):
+                pieces[-1] = f"{pieces[-1]} {bare}"
+            else:
+                pieces.append(bare)
+        found = [part for piece in pieces for part in _SENTENCE_END.split(piece) if part.strip()]
+        if found:
+            paragraphs.append(found)
+    return paragraphs
+
+
+def _goes_on(before: str, line: str) -> bool:
+    if before.endswith((".", "!", "?", ":", ";")):
+        return False
+    if before.endswith(",") and len(before) < 40:
+        return False
+    return line[0].islower() or line[0].isdigit() or line[0] in "\"'(<@/" or len(before) > 60

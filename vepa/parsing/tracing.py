@@ -1,0 +1,149 @@
+"""Whose instruction a call carries out, by where its decisive values came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vepa.corpus.arguments import plain_text
+from vepa.parsing.provenance import Memory, Planted
+from vepa.parsing.text import GRAM, words_of
+from vepa.policy.schema import UNKNOWN
+
+__all__ = ["Cause", "trace"]
+
+_BREAK = re.compile(r"[\s,;<>\"'()\[\]]+")
+_QUOTED = re.compile(r"'([^']{2,80})'|\"([^\"]{2,80})\"")
+#: Kinds of action that destroy nothing and give nothing away.
+_MILD = frozenset({"read", "search", "create", "update"})
+_NUMBER = re.compile(r"\d{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Whose instruction a call carries out.
+
+    Attributes
+    ----------
+    origin
+        Value of `instruction_origin`.
+    injection
+        `followed`, or `none` where no third party's request was carried out.
+    """
+
+    origin: str
+    injection: Literal["none", "followed"]
+
+
+def trace(memory: Memory, texts: Sequence[str], action: str, *, near: bool, guarded: bool) -> Cause:
+    """Trace the decisive values of a call.
+
+    Parameters
+    ----------
+    memory
+        What has been said so far.
+    texts
+        The decisive values.
+    action
+        The call's kind of action.
+    near
+        Whether its effects stay with the user and the organisation.
+    guarded
+        Whether it carries text out of protected results.
+    """
+    verdicts: list[Planted | Literal["user", "nowhere"]] = []
+    for text in texts:
+        verdicts.extend(_verdict(memory, value, action, near, guarded) for value in _values(text))
+        if _is_statement(text):
+            # A query is seldom anybody's words; but a request may spell it out.
+            verdict = _verdict(memory, text, action, near, guarded)
+            verdicts += [verdict] if isinstance(verdict, Planted) else []
+    for verdict in verdicts:
+        if isinstance(verdict, Planted):
+            return Cause(verdict.origin, "followed")
+    if verdicts and all(verdict == "nowhere" for verdict in verdicts):
+        return Cause("agent", "none")
+    return Cause("user" if memory.has_user else UNKNOWN, "none")
+
+
+def _values(text: str) -> Iterator[str]:
+    """The values in one argument: each address by itself, a statement by its parts."""
+    text = plain_text(text)
+    parts = [part for part in _BREAK.split(text) if part]
+    addresses = [part for part in parts if "@" in part or "://" in part]
+    if addresses:
+        yield from addresses
+    elif _is_statement(text):
+        for quoted in _QUOTED.findall(text):
+            yield quoted[0] or quoted[1]
+    elif words_of(text):
+        yield text
+
+
+def _is_statement(text: str) -> bool:
+    """Whether this is a query, a script or a sentence rather than one value."""
+    return len(words_of(text)) > GRAM and len(text.split()) > 2
+
+
+def _verdict(
+    memory: Memory, value: str, action: str, near: bool, guarded: bool
+) -> Planted | Literal["user", "nowhere"]:
+    whole, *parts = [memory.where(words) for words in _spellings(value)]
+    if whole.user:
+        return "user"
+    alike = _resembles(memory.user_words, value) or any(seen.user for seen in parts)
+    for seen in (whole, *(seen for seen in parts if not seen.user)):
+        if seen.inside and not (alike and (near or seen.plain)):
+            mild = near and action in _MILD
+            told = [number for number, before in seen.inside.items() if not (mild and before)]
+            planted = _fitting(memory, told, action)
+            if planted is not None:
+                return planted
+        if seen.beside and not seen.plain and (guarded or not (alike or memory.wants_reply)):
+            planted = _fitting(memory, seen.beside, action)
+            if planted is not None:
+                return planted
+    found = (whole, *parts)
+    return "user" if alike or any(seen.data for seen in found) else "nowhere"
+
+
+def _fitting(memory: Memory, numbers: Iterable[int], action: str) -> Planted | None:
+    for number in numbers:
+        planted = memory.planted[number]
+        fits = planted.ask.fits
+        if not planted.delegated and (fits is None or action == UNKNOWN or action in fits):
+            return planted
+    return None
+
+
+def _spellings(value: str) -> Iterator[list[str]]:
+    """The ways in which a value may have been written: whole, as a file's name, in cents."""
+    words = words_of(value)
+    if words:
+        yield words
+    if "/" in value and "://" not in value:
+        name = words_of(value.rstrip("/").rsplit("/", 1)[-1])
+        if name and name != words:
+            yield name
+    if len(words) == 1 and _NUMBER.fullmatch(words[0]):
+        cents = f"{words[0][:-2]}.{words[0][-2:]}"
+        yield words_of(cents)
+
+
+def _resembles(known: set[str], value: str) -> bool:
+    """Whether the user spoke of it in other words: "Ben" for ben.carter@office.test.
+
+    Of an address a part of the name must be there, of a path or a title half of its longer words.
+    """
+    if "://" in value:
+        return False
+    if "@" in value:
+        name = words_of(value.lstrip("@").split("@")[0].split(":")[0])
+        return any(len(word) > 2 and word in known for word in name)
+    words = [word for word in words_of(value) if len(word) > 2 and not word.isdecimal()]
+    if len(words) < 2:
+        return False
+    hits = sum(word in known for word in words)
+    return 2 * hits >= len(words)
