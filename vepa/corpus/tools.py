@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from vepa.corpus.arguments import argument_texts
+from vepa.corpus.arguments import argument_texts, path_spellings
 from vepa.errors import InputError, Where
 from vepa.policy.schema import UNKNOWN, Schema, nearest
 
@@ -54,7 +54,8 @@ class ValueRule(_Strict):
     Attributes
     ----------
     pattern
-        Regular expression, searched anywhere in the argument, letter case ignored.
+        Regular expression, searched anywhere in the argument, letter case ignored. A path is tried
+        as it is written and as it comes down to (`Team/../HR` is `HR`).
     value
         The field's value when it is found.
     """
@@ -145,7 +146,7 @@ class FieldValue(_Strict):
         """The value for the arguments of a call; a `resolve` is for who knows the premises."""
         if self.constant is not None:
             return self.constant
-        texts = self.texts(arguments)
+        texts = [spelling for text in self.texts(arguments) for spelling in path_spellings(text)]
         for rule in self.rules or []:
             if any(rule.compiled.search(text) for text in texts):
                 return rule.value

@@ -77,6 +77,8 @@ class Premises(_Record):
 
     def check_against(self, schema: Schema) -> None:
         """Hold the classes of the marks against an event schema; raises `InputError`."""
+        if "sensitivity" not in schema:
+            return
         for mark, word in self.marks.items():
             if word not in schema["sensitivity"].codes:
                 raise InputError(

@@ -23,6 +23,8 @@ _QUOTE_START = re.compile(
     r"on .{6,80} wrote:\s*$|am .{6,80} schrieb.{0,60}:\s*$|le .{6,80} a .crit\s*:\s*$)",
     re.IGNORECASE,
 )
+#: JSON that was cut, or stands inside other text, keeps its escapes; they would glue words.
+_ESCAPE = re.compile(r'\\(u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|["\\/nrtbf])')
 _HEAD_LINES = 12
 _HEAD_VALUE = 300
 
@@ -58,7 +60,16 @@ def documents(content: str) -> list[Document]:
             found: list[Document] = []
             _collect(data, Document(), found)
             return found
+    if '":' in content:
+        content = _ESCAPE.sub(_unescaped, content)
     return [_plain(content)]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    sign = match[1]
+    if sign[0] == "u":
+        return chr(int(sign[1:], 16))
+    return {"n": "\n", "r": "\n", "t": "\t"}.get(sign, sign)
 
 
 def _collect(node: Any, around: Document, found: list[Document]) -> None:

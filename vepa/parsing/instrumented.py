@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from vepa.corpus.arguments import argument_texts
 from vepa.corpus.events import EventRecord
-from vepa.corpus.tools import FieldValue, ToolMetadata
+from vepa.corpus.tools import FieldValue, Origin, ToolMetadata
 from vepa.corpus.trajectory import Call, Premises, Result, Step, Trajectory
 from vepa.parsing.directives import Lexicon, bundled_lexicon
-from vepa.parsing.documents import Document, documents, leaves_of
+from vepa.parsing.documents import documents, leaves_of
 from vepa.parsing.marks import Marks
 from vepa.parsing.places import Places
 from vepa.parsing.provenance import Memory
@@ -184,19 +184,24 @@ class InstrumentedParser:
         if result is None:
             return
         tool = self._tools.get(call.tool)
-        if not result.ok or tool is None:
-            text = Document(texts=[result.content])
-            self._memory.document(text, "tool_output", None, around)
-            return
-        rank = self._marks.rank(base)
+        # An error is the service's own text, whatever the tool's results are.
+        origin: Origin = "tool_output"
+        rank = None
+        if result.ok and tool is not None:
+            origin, rank = tool.origin, self._marks.rank(base)
         for document in documents(result.content):
-            self._memory.document(document, tool.origin, rank, around)
+            self._memory.document(document, origin, rank, around)
 
     def _sees_planted(self) -> bool:
         return self._memory.has_planted
 
     def _record(self, unit: Unit, fields: dict[str, str], call: Call | None) -> EventRecord:
-        event = {name: fields.get(name, UNKNOWN) for name in self.schema.names}
+        # Another schema may lack a field, or a value of one: what it cannot say is unknown.
+        event = {
+            field.name: value if value in field.codes else UNKNOWN
+            for field in self.schema.fields
+            for value in (fields.get(field.name, UNKNOWN),)
+        }
         meta: dict[str, object] = {"episode": self.episode, "step": self._steps}
         if call is not None:
             meta["call"] = call.id

@@ -27,7 +27,9 @@ class Marks:
     """
 
     def __init__(self, marks: Mapping[str, str], schema: Schema):
-        self._words = tuple(schema["sensitivity"].values)
+        known = "sensitivity" in schema
+        self._words = schema["sensitivity"].values if known else (UNKNOWN,)
+        marks = marks if known else {}
         ranked = sorted(marks.items(), key=lambda item: -self._words.index(item[1]))
         self._marks = [(fold(mark).strip(), word) for mark, word in ranked]
         self._compact = [

@@ -11,75 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from vepa.corpus.tools import Origin
-from vepa.parsing.directives import Ask, Lexicon
+from vepa.parsing.directives import Lexicon
 from vepa.parsing.documents import Document, split_quoted
+from vepa.parsing.runs import Planted, Runs, Seen
 from vepa.parsing.text import GRAM, fold, grams, is_distinctive, sentences, words_of
 
-__all__ = ["Memory", "Planted", "Seen"]
+__all__ = ["Memory"]
 
 #: Sentences before and after a request that belong to it ("The address is …. Send it there.").
 _BEFORE, _AFTER = 1, 2
 _ANNOUNCES = re.compile(r":\s*$|\b(?:following|below|folgende\w*|unten|suivant\w*|siguiente\w*)\b")
 #: A plain run must be this long before it counts as copied.
 _COPIED_WORDS = 6
+#: How names with umlauts are spelled in addresses.
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
 _CELL_WORDS = range(2, GRAM + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Planted:
-    """A request by a third party that an agent has read.
-
-    Attributes
-    ----------
-    ask
-        What it wants.
-    origin
-        What it stood in.
-    sentence
-        Its words.
-    delegated
-        Whether the user told the agent to do what it says.
-    """
-
-    ask: Ask
-    origin: Origin
-    sentence: tuple[str, ...]
-    delegated: bool
-
-
-@dataclass(slots=True)
-class Seen:
-    """Where one run of words has stood.
-
-    Attributes
-    ----------
-    user
-        In the user's own words.
-    data
-        In a result, whatever else stood there.
-    plain
-        In a document of a result that asks for nothing.
-    inside
-        In or around these requests (positions in the memory's list) -> whether it had been told
-        before, by a document that asks for nothing.
-    beside
-        Says who sent a document with one of these requests for an answer.
-    rank
-        The lowest class of sensitivity among the results that held it; None: in none.
-    cell
-        Whether it was a whole cell of a table or record.
-    """
-
-    user: bool = False
-    data: bool = False
-    plain: bool = False
-    inside: dict[int, bool] = field(default_factory=dict)
-    beside: dict[int, bool] = field(default_factory=dict)
-    rank: int | None = None
-    cell: bool = False
-
-
-_NOTHING = Seen()
 
 
 @dataclass(slots=True)
@@ -90,6 +36,8 @@ class Memory:
     ----------
     lexicon
         What tells a request.
+    runs
+        Where every run of words has stood.
     planted
         Requests of third parties in the order in which they were first read; each once.
     work
@@ -109,7 +57,7 @@ class Memory:
     wants_reply: bool = False
     has_user: bool = False
     has_planted: bool = False
-    _seen: dict[str, Seen] = field(default_factory=dict)
+    runs: Runs = field(default_factory=Runs)
     _authored: set[tuple[str, ...]] = field(default_factory=set)
     _numbers: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     _delegates: list[frozenset[str]] = field(default_factory=list)
@@ -122,9 +70,9 @@ class Memory:
         own, quoted = split_quoted(text)
         self.has_user = True
         words = words_of(own)
-        self._own(words)
+        self._own(own)
         if self._said and self._agrees(words):
-            self._own(words_of(self._said))
+            self._own(self._said)
         self._said = ""
         self._delegate(own)
         self.agent([own])
@@ -167,12 +115,11 @@ class Memory:
                 found.extend(self._requests(text, origin, delegated))
         for number, scope in found:
             for gram in self._grams(scope):
-                seen = self._entry(gram)
-                seen.inside.setdefault(number, seen.plain)
+                self.runs.entry(gram).stands_inside(number)
         for number in {number for number, _ in found if self.planted[number].ask.reply}:
             for text in document.senders:
                 for gram in self._grams(words_of(text)):
-                    self._entry(gram).beside[number] = False
+                    self.runs.entry(gram).stands_beside(number)
         echo = {gram for text in around for gram in self._grams(words_of(text))}
         for text in document.texts:
             self._data(text, rank, not found, echo)
@@ -180,7 +127,7 @@ class Memory:
     def _data(self, text: str, rank: int | None, plain: bool, echo: set[str]) -> None:
         words = words_of(text)
         for gram in self._grams(words):
-            seen = self._entry(gram)
+            seen = self.runs.entry(gram)
             if gram not in echo:  # what the agent put into the call is not told by its result
                 seen.data = True
                 seen.plain = seen.plain or plain
@@ -189,7 +136,7 @@ class Memory:
         for cell in re.split(r"[,;|\t\n]", text) if len(words) > GRAM else [text]:
             parts = words_of(cell)
             if len(parts) in _CELL_WORDS:
-                self._entry(" ".join(parts)).cell = True
+                self.runs.entry(" ".join(parts)).cell = True
 
     def _requests(self, text: str, origin: Origin, delegated: bool) -> list[tuple[int, list[str]]]:
         found: list[tuple[int, list[str]]] = []
@@ -219,10 +166,12 @@ class Memory:
             self.has_planted = self.has_planted or not planted.delegated
         return number
 
-    def _own(self, words: list[str]) -> None:
+    def _own(self, text: str) -> None:
+        words = words_of(text)
         self.user_words.update(words)
+        self.user_words.update(words_of(text.translate(_UMLAUTS)))
         for gram in self._grams(words):
-            self._entry(gram).user = True
+            self.runs.entry(gram).user = True
 
     def _delegate(self, own: str) -> None:
         text = " ".join(fold(own).split())
@@ -240,18 +189,8 @@ class Memory:
 
     def where(self, words: list[str]) -> Seen:
         """Where a run of words stood as a whole; a long one by all its runs of four."""
-        runs = [words[at : at + GRAM] for at in range(max(1, len(words) - GRAM + 1))]
-        self.work += len(runs)
-        found = [self._seen.get(" ".join(run), _NOTHING) for run in runs]
-        if len(found) == 1:
-            return found[0]
-        return Seen(
-            user=all(seen.user for seen in found),
-            data=all(seen.data for seen in found),
-            plain=all(seen.plain for seen in found),
-            inside=_common([seen.inside for seen in found]),
-            beside=_common([seen.beside for seen in found]),
-        )
+        self.work += len(words)
+        return self.runs.where(words)
 
     def copied(self, text: str) -> int | None:
         """The highest class of earlier results whose text stands in `text`; None: of none.
@@ -275,23 +214,15 @@ class Memory:
             for length in _CELL_WORDS:
                 run = " ".join(words[at : at + length])
                 rank = self._rank(run) if at + length <= len(words) else None
-                if rank is not None and self._seen[run].cell:
+                if rank is not None and self.runs.get(run).cell:
                     cells.setdefault(rank, set()).add(run)
         several = [rank for rank, runs in cells.items() if len(runs) > 1]
         return max((rank for rank in (best, *several) if rank is not None), default=None)
 
     def _rank(self, run: str) -> int | None:
         self.work += 1
-        seen = self._seen.get(run)
-        return None if seen is None or seen.user else seen.rank
-
-    # -- the table ----------------------------------------------------------------------------
-
-    def _entry(self, gram: str) -> Seen:
-        seen = self._seen.get(gram)
-        if seen is None:
-            seen = self._seen[gram] = Seen()
-        return seen
+        seen = self.runs.get(run)
+        return None if seen.user else seen.rank
 
     def _grams(self, words: list[str]) -> Iterable[str]:
         self.work += GRAM * len(words)
@@ -300,12 +231,3 @@ class Memory:
 
 def _flat(text: str) -> list[str]:
     return [sentence for paragraph in sentences(text) for sentence in paragraph]
-
-
-def _common(found: list[dict[int, bool]]) -> dict[int, bool]:
-    fewest = min(found, key=len)
-    return {
-        number: all(numbers[number] for numbers in found)
-        for number in fewest
-        if all(number in numbers for numbers in found)
-    }

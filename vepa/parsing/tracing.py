@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vepa.corpus.arguments import plain_text
-from vepa.parsing.provenance import Memory, Planted
+from vepa.parsing.provenance import Memory
+from vepa.parsing.runs import Planted
 from vepa.parsing.text import GRAM, words_of
 from vepa.policy.schema import UNKNOWN
 
