@@ -9,7 +9,8 @@ Every error that VEPA raises on purpose derives from `VepaError`::
     │   ├── PolicyError           a policy file, a patch or a test file of a policy
     │   │   └── VerificationError     a well-formed file whose policy the verifier rejects
     │   ├── UnitMismatchError     events of one unit, a policy of another
-    │   └── SettingError          an option, a profile or a setting
+    │   ├── SettingError          an option, a profile or a setting
+    │   └── ServiceError          a service that does not come up (also a RunError)
     ├── MissingExtraError     2   an optional package is not installed
     └── RunError              1   a run could not go on (what was finished is kept)
 
@@ -32,6 +33,7 @@ __all__ = [
     "PolicyError",
     "RunError",
     "SchemaError",
+    "ServiceError",
     "SettingError",
     "UnitMismatchError",
     "VepaError",
@@ -193,3 +195,10 @@ class MissingExtraError(VepaError):
 
 class RunError(VepaError):
     """A run could not go on; what it had finished is kept and a second start resumes it."""
+
+
+class ServiceError(InputError, RunError):
+    """A service of an environment does not come up: it dies, hangs, or refuses its seed.
+
+    Bad input, since its environment file says what is started, and a run that cannot go on.
+    """

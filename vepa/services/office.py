@@ -7,14 +7,15 @@ import os
 import random
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vepa.errors import InputError, RunError, SettingError, Where
+from vepa.errors import InputError, RunError, ServiceError, SettingError, Where
 from vepa.services import records
 from vepa.services.drivers import Deadline, Endpoint, Unreachable
 from vepa.services.environment import Environment, load_environment
@@ -78,6 +79,8 @@ class Office:
         Name -> environment.
     world, world_file
         The seeded world, and its file.
+    seconds
+        Name -> time until the service was up, seeding included; empty when attached.
     """
 
     def __init__(
@@ -99,6 +102,8 @@ class Office:
         self._root = root
         self._owner = owner
         self._folder = root.office(office_id)
+        self.seconds: dict[str, float] = {}
+        self._aborted = threading.Event()
         self._endpoints: dict[str, Endpoint] = {}
         self._log = records.WriteLog(self._folder)
         self._episodes = itertools.count(1)
@@ -140,7 +145,7 @@ class Office:
         ------
         InputError
             When something that is needed is missing, or the id is taken.
-        RunError
+        ServiceError
             When a service does not start or refuses its seed; nothing is left running.
         """
         root = root or places()
@@ -160,7 +165,11 @@ class Office:
         )
         office._claim()
         try:
-            _each(environments, lambda each: office._bring_up(each, progress))
+            _each(
+                environments,
+                lambda each: office._bring_up(each, progress),
+                office._abort,
+            )
             office._record()
         except BaseException:
             office.stop()
@@ -340,15 +349,36 @@ class Office:
             ) from None
 
     def _bring_up(self, environment: Environment, progress: Progress | None) -> None:
+        try:
+            self._start(environment, progress)
+        except InputError:
+            raise
+        except RunError as error:
+            raise ServiceError(
+                str(error),
+                where=Where(str(environment.file), field="process"),
+                remedy="`process` says how it is started, `health` when it counts as up and for "
+                "how long that is waited for",
+            ) from error
+
+    def _start(self, environment: Environment, progress: Progress | None) -> None:
+        began = time.monotonic()
         seed = ensure_snapshot(
             environment, self.world, self.world_file, self.runtime, self._root, progress
         )
         self.seeds[environment.name] = seed
-        began = time.monotonic()
+        if self._aborted.is_set():
+            raise KeyboardInterrupt
         slot = self._slot(environment.name)
         self._endpoints[environment.name] = self.runtime.start(slot, seed.key)
+        spent = self.seconds[environment.name] = time.monotonic() - began
         if progress:
-            progress(f"{environment.name}: up after {time.monotonic() - began:.1f} s")
+            progress(f"{environment.name}: up after {spent:.1f} s")
+
+    def _abort(self) -> None:
+        """Let the threads that start services end soon: what they wait for is stopped."""
+        self._aborted.set()
+        self.runtime.sweep([self.id, *records.owned_by(self._root, os.getpid())])
 
     def _record(self) -> None:
         records.OfficeRecord(
@@ -411,11 +441,24 @@ def _new_id(wanted: str | None) -> str:
     return wanted
 
 
-def _each(items: Iterable[_I], work: Callable[[_I], _T]) -> list[_T]:
-    """Work on all at once and wait for all, then raise the first error."""
+def _each(
+    items: Iterable[_I], work: Callable[[_I], _T], abort: Callable[[], None] | None = None
+) -> list[_T]:
+    """Work on all at once and wait for all, then raise the first error.
+
+    An interrupt waits for them too, so that none goes on behind the caller's back; `abort` hurries
+    them.
+    """
     listed = list(items)
     if not listed:
         return []
     with ThreadPoolExecutor(max_workers=len(listed)) as pool:
         futures = [pool.submit(work, item) for item in listed]
+        try:
+            wait(futures)
+        except BaseException:
+            while wait(futures, timeout=0.2).not_done:
+                if abort is not None:
+                    abort()
+            raise
     return [future.result() for future in futures]

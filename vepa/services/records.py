@@ -28,6 +28,7 @@ __all__ = [
     "find_office",
     "offices",
     "own",
+    "owned_by",
     "owner_of",
     "remove",
 ]
@@ -182,6 +183,12 @@ def dead_offices(root: Places) -> dict[str, RuntimeName]:
         elif owner.gone:
             dead[folder.name] = owner.runtime
     return dead
+
+
+def owned_by(root: Places, pid: int) -> list[str]:
+    """Ids of the offices whose services end with a process."""
+    owners = ((folder.name, owner_of(folder)) for folder in _all(root))
+    return [name for name, owner in owners if owner is not None and owner.pid == pid]
 
 
 class WriteLog:

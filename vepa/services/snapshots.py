@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vepa.errors import InputError, RunError
+from vepa.errors import InputError, RunError, ServiceError, Where
 from vepa.files import canonical_json, sha256_of, write_atomic
 from vepa.services import records
 from vepa.services.drivers import Deadline, Endpoint, Unreachable
@@ -78,7 +78,7 @@ def plant(connection: Connection) -> tuple[tuple[str, str], ...]:
 
     Raises
     ------
-    RunError
+    ServiceError
         When the service refuses a part of it, or does not answer.
     """
     environment = connection.environment
@@ -92,7 +92,11 @@ def plant(connection: Connection) -> tuple[tuple[str, str], ...]:
             captured,
         )
     except (StepRefused, Unreachable) as error:
-        raise RunError(f"{environment.name}: the seed could not be put in: {error}") from None
+        raise ServiceError(
+            f"{environment.name}: the seed could not be put in: {error}",
+            where=Where(str(environment.file), field="seed.steps"),
+            remedy="what the service said stands above; docs/adding-a-service.md describes seeds",
+        ) from None
     except InputError as error:
         raise error.at(file=str(environment.file)) from None
     return tuple(captured)
