@@ -39,8 +39,12 @@ class BannerCheck:
     def look(self, number: int, seconds: float) -> str | None:
         """Why it is not healthy; None when it is."""
         with socket.create_connection((_HOST, number), seconds) as connection:
-            got = b""
+            limit, got = time.monotonic() + seconds, b""
             while self.expect not in got and b"\n" not in got and len(got) < 4096:
+                left = limit - time.monotonic()
+                if left <= 0:
+                    break
+                connection.settimeout(left)
                 block = connection.recv(4096)
                 if not block:
                     break

@@ -320,10 +320,13 @@ class Launcher:
             self._render()
             os.chdir(self.spec["cwd"] or self.spec["data"])
             argv = [fill(part, self.ports) for part in self.spec["argv"]]
-            os.execvpe(argv[0], argv, self._environment(launcher))  # noqa: S606
+            try:
+                os.execvpe(argv[0], argv, self._environment(launcher))  # noqa: S606
+            except OSError as error:  # it names the last folder of PATH, not what was asked for
+                error.filename = argv[0]
+                raise
         except OSError as error:
-            what = error.filename or self.spec["argv"][0]
-            os.write(fault, f"{what}: {error.strerror}".encode())
+            os.write(fault, f"{error.filename or 'start'}: {error.strerror}".encode())
         except BaseException as error:  # noqa: BLE001 - a child must never return into the loop
             os.write(fault, repr(error).encode())
         os._exit(1)

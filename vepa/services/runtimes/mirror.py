@@ -45,10 +45,15 @@ def mirror(
     Returns
     -------
     How many entries were written or deleted.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such source; the target is as it was.
     """
     source, target = os.fspath(source), os.fspath(target)
     kept = {os.path.normpath(path) for path in keep}
-    if not os.path.isdir(source):  # noqa: PTH112
+    if not stat.S_ISDIR(os.stat(source).st_mode):  # noqa: PTH116
         return _mirror_file(source, target)
     os.makedirs(target, mode=0o700, exist_ok=True)  # noqa: PTH103
     # The two roots themselves may be links: the caller names them, no service can change them.
