@@ -222,8 +222,9 @@ class Keeper:
         with suppress(OSError):
             await writer.drain()
         writer.close()
-        if request["do"] == "keep" or self.busy:  # busy still: the service did not come back
-            self.end(0 if reply["ok"] else 1)
+        if self.busy and request["do"] != "keep":  # the service did not come back
+            # With this program everything in the container ends, the one who asked too: let it.
+            asyncio.get_running_loop().call_later(0.5, self.end, 1)
 
     # ---- relay
 

@@ -29,9 +29,12 @@ __all__ = [
     "BASE",
     "LABELS",
     "Recipe",
+    "base_id",
     "build_image",
     "collect_wheels",
     "connect",
+    "find_image",
+    "image_reference",
     "wheels_fit",
 ]
 
@@ -137,27 +140,32 @@ def build_image(client: Any, recipe: Recipe, progress: Progress | None = None) -
     RunError
         When the build fails; with the end of its output.
     """
-    parts = _parts(recipe)
-    content = sha256_of(
-        canonical_json(
-            [
-                base_id(client, recipe.base),
-                _arguments(recipe),
-                [[name, sha256_of(data)] for name, data in parts],
-                [path.name for path in _wheels(recipe)],
-            ]
-        )
-    )
-    reference = f"vepa/{recipe.name}:{content[:16]}"
+    reference, content = image_reference(client, recipe)
     if find_image(client, reference) is not None:
         return reference
     if progress:
         progress(f"{recipe.name}: building its image")
     with tempfile.TemporaryFile() as context:
-        _pack(context, parts, _wheels(recipe))
+        _pack(context, _parts(recipe), _wheels(recipe))
         context.seek(0)
         _build(client, recipe, context, reference, content)
     return reference
+
+
+def image_reference(client: Any, recipe: Recipe) -> tuple[str, str]:
+    """Name of the image of a recipe, built or not, and the hash of all that goes into it.
+
+    Where its wheels come from does not count: versions decide what they are.
+
+    Raises
+    ------
+    InputError
+        When the base image cannot be had.
+    """
+    parts = [[name, sha256_of(data)] for name, data in _parts(recipe)]
+    made_of = [base_id(client, recipe.base), list(recipe.programs), parts]
+    content = sha256_of(canonical_json(made_of))
+    return f"vepa/{recipe.name}:{content[:16]}", content
 
 
 def base_id(client: Any, reference: str, where: Where | None = None) -> str:

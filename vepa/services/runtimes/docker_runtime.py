@@ -1,0 +1,379 @@
+"""The docker runtime: services as containers, through the docker SDK."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from vepa.errors import InputError, RunError, Where
+from vepa.files import canonical_json, sha256_of, write_atomic
+from vepa.services.drivers import Endpoint
+from vepa.services.environment import Environment
+from vepa.services.places import Places, make_private, places
+from vepa.services.runtimes import docker_plan as plan
+from vepa.services.runtimes.base import Condition, Progress, RuntimeName, Slot
+from vepa.services.runtimes.docker_office import Offices
+from vepa.services.runtimes.health import BannerCheck, HttpCheck, wait_healthy
+from vepa.services.runtimes.images import (
+    LABELS,
+    Recipe,
+    base_id,
+    build_image,
+    collect_wheels,
+    connect,
+    find_image,
+    image_reference,
+    wheels_fit,
+)
+
+__all__ = ["DockerRuntime"]
+
+_MIB = 1024 * 1024
+_LOG = "service.log"
+#: How long the engine may take to carry out one request.
+_ENGINE_SECONDS = 300.0
+#: A container's state is not asked for more often than this while a service gets healthy.
+_LOOK_SECONDS = 0.2
+
+
+class DockerRuntime:
+    """Runs services as containers (see `Runtime`)."""
+
+    name: RuntimeName = "docker"
+
+    def __init__(self, root: Places | None = None):
+        self._places = root or places()
+        self._connecting = threading.Lock()
+        self._engine: tuple[Any, Offices] | None = None
+
+    # --- the interface
+
+    def ready(self, environments: Sequence[Environment], progress: Progress | None = None) -> None:
+        """See `Runtime.ready`; images are built here, the official ones pulled."""
+        self._sweep_lost()
+        for environment in environments:
+            if plan.form_of(environment) == "official":
+                self._official_id(environment)
+            else:
+                self._build(environment, progress)
+
+    def fingerprint(self, environment: Environment) -> str:
+        """See `Runtime.fingerprint`."""
+        if plan.form_of(environment) == "official":
+            image = self._official_id(environment)
+        else:
+            image = image_reference(self._client, plan.recipe_of(environment))[1]
+        return sha256_of(canonical_json(["docker", image]))
+
+    def has_snapshot(self, environment: Environment, key: str) -> bool:
+        """See `Runtime.has_snapshot`."""
+        return find_image(self._client, _seed_image(environment, key)) is not None
+
+    def start(self, slot: Slot, snapshot: str | None) -> Endpoint:
+        """See `Runtime.start`."""
+        make_private(slot.folder)
+        return self._start(slot, snapshot, {})
+
+    def keep(self, slot: Slot, key: str) -> None:
+        """See `Runtime.keep`."""
+        container = self._container(slot)
+        if plan.form_of(slot.environment) == "built":
+            self._ask(slot, container, {"do": "keep"})
+        container.stop(timeout=int(slot.environment.process.stop.seconds) + 1)
+        repository, tag = _seed_image(slot.environment, key).split(":")
+        labels = {LABELS["environment"]: slot.name, LABELS["content"]: key}
+        container.commit(repository=repository, tag=tag, conf={"Labels": labels})
+        self.stop(slot)
+
+    def drop_snapshot(self, environment: Environment, key: str) -> None:
+        """See `Runtime.drop_snapshot`."""
+        from docker.errors import ImageNotFound
+
+        with suppress(ImageNotFound):
+            self._client.images.remove(_seed_image(environment, key), force=True)
+
+    def restore(self, slot: Slot, key: str) -> Endpoint:
+        """See `Runtime.restore`; where nothing in the container can do it, by a new container."""
+        container = self._container(slot)
+        ports = _published(slot, container)
+        running = container.status == "running" and ports is not None
+        if not running or plan.form_of(slot.environment) == "official":
+            container.remove(force=True, v=True)
+            return self._start(slot, key, ports or {})
+        reset = slot.environment.reset
+        if reset.how == "live":
+            ask = {"do": "mirror", "paths": reset.paths, "signal": reset.signal}
+            self._ask(slot, container, ask)
+        else:
+            self._ask(slot, container, {"do": "restart"})
+            self._wait(slot, container, ports or {})
+        return Endpoint(plan.HOST, ports or {})
+
+    def condition(self, slot: Slot) -> Condition:
+        """See `Runtime.condition`."""
+        container = self._offices.find(slot)
+        if container is None:
+            return Condition("stopped")
+        ports = _published(slot, container)
+        reason = _death(container)
+        if reason is not None or ports is None:
+            reason = f"{reason or 'its ports are not published'}\n{_log(container, 8)}".rstrip()
+            return Condition("failed", reason=reason)
+        return Condition("running", Endpoint(plan.HOST, ports), memory=self._memory(container))
+
+    def logs(self, slot: Slot, lines: int) -> str:
+        """See `Runtime.logs`."""
+        container = self._offices.find(slot)
+        if container is not None:
+            return _log(container, lines)
+        kept = slot.folder / _LOG
+        text = kept.read_text("utf-8", "replace") if kept.is_file() else ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def stop(self, slot: Slot) -> None:
+        """See `Runtime.stop`; what is in the container is given up, its log is kept."""
+        from docker.errors import APIError, NotFound
+
+        container = self._offices.find(slot)
+        if container is not None:
+            with suppress(APIError):
+                if slot.folder.is_dir():
+                    write_atomic(slot.folder / _LOG, _log(container, 10_000) + "\n")
+            with suppress(NotFound):
+                container.remove(force=True, v=True)
+        self._offices.close(slot.office)
+
+    def sweep(self, offices: Sequence[str]) -> list[str]:
+        """See `Runtime.sweep`."""
+        return [item for office in offices for item in self._offices.sweep(office)]
+
+    # --- the engine
+
+    @property
+    def _client(self) -> Any:
+        return self._connected()[0]
+
+    @property
+    def _offices(self) -> Offices:
+        return self._connected()[1]
+
+    def _connected(self) -> tuple[Any, Offices]:
+        with self._connecting:
+            if self._engine is None:
+                client = connect(_ENGINE_SECONDS)
+                self._engine = client, Offices(client, self._places.root)
+            return self._engine
+
+    def _sweep_lost(self) -> None:
+        """Remove what is left of offices that have no folder any more."""
+        for office in self._offices.known():
+            if not self._places.office(office).is_dir():
+                self._offices.sweep(office)
+
+    # --- images
+
+    def _official_id(self, environment: Environment) -> str:
+        where = Where(str(environment.file), field="docker.image")
+        return base_id(self._client, plan.official_reference(environment), where)
+
+    def _build(self, environment: Environment, progress: Progress | None) -> str:
+        recipe = plan.recipe_of(environment)
+        reference, _ = image_reference(self._client, recipe)
+        if find_image(self._client, reference) is not None:
+            return reference
+        if recipe.packages and wheels_fit(self._client, recipe.base):
+            kept = self._places.root / "wheels"
+            wheels = collect_wheels(recipe.packages, recipe.constraints, kept, progress)
+            recipe = _with_wheels(recipe, wheels)
+        return build_image(self._client, recipe, progress)
+
+    def _image(self, environment: Environment, snapshot: str | None) -> str:
+        if snapshot is not None:
+            return _seed_image(environment, snapshot)
+        if plan.form_of(environment) == "official":
+            return plan.official_reference(environment)
+        return image_reference(self._client, plan.recipe_of(environment))[0]
+
+    # --- containers
+
+    def _container(self, slot: Slot) -> Any:
+        container = self._offices.find(slot)
+        if container is None:
+            raise RunError(f"{slot.name} does not run in office {slot.office!r}")
+        return container
+
+    def _start(self, slot: Slot, snapshot: str | None, fixed: Mapping[str, int]) -> Endpoint:
+        from docker.errors import APIError, DockerException
+
+        image = self._image(slot.environment, snapshot)
+        container = None
+        try:
+            container = self._client.containers.create(
+                image,
+                name=self._offices.container_name(slot),
+                labels=self._offices.labels(slot, snapshot or image),
+                network=self._offices.open(slot),
+                **plan.settings_of(slot, fixed),
+            )
+            ports = self._run(slot, container, fresh=snapshot is None)
+            self._wait(slot, container, ports)
+        except BaseException as error:
+            if container is not None:
+                self.stop(slot)
+            else:
+                self._offices.close(slot.office)
+            if isinstance(error, APIError):
+                raise _refused(slot, error) from None
+            if isinstance(error, DockerException):
+                raise RunError(f"{slot.name}: the container engine: {error}") from None
+            raise
+        return Endpoint(plan.HOST, ports)
+
+    def _run(self, slot: Slot, container: Any, *, fresh: bool) -> dict[str, int]:
+        """Start a container, and its service once its ports are known."""
+        official = plan.form_of(slot.environment) == "official"
+        if official:
+            container.put_archive("/", plan.official_archive(slot, fresh))
+        container.start()
+        container.reload()
+        ports = _published(slot, container)
+        if ports is None:
+            raise RunError(
+                f"{slot.name}: {_death(container) or 'its ports are not published'}\n"
+                + _log(container, 20)
+            )
+        if not official:
+            container.put_archive("/", plan.office_archive(slot, ports, fresh))
+        return ports
+
+    def _wait(self, slot: Slot, container: Any, ports: Mapping[str, int]) -> None:
+        health = slot.environment.health
+        checks: list[Any] = []
+        for check in health.checks:
+            if check.path is not None:
+                checks.append(HttpCheck(check.port, check.path, tuple(check.status)))
+            elif check.banner is not None:
+                checks.append(BannerCheck(check.port, check.banner.encode()))
+            else:
+                checks.append(_OpenCheck(check.port))
+        looked = [0.0]
+
+        def alive() -> str | None:
+            if time.monotonic() - looked[0] < _LOOK_SECONDS:
+                return None
+            looked[0] = time.monotonic()
+            container.reload()
+            return _death(container)
+
+        wait_healthy(
+            checks, ports, health.seconds, alive,
+            name=slot.name, log=lambda: _log(container, 20),
+        )  # fmt: skip
+
+    def _ask(self, slot: Slot, container: Any, request: Mapping[str, Any]) -> None:
+        """Have the first process of a built container do something."""
+        done = container.exec_run([*plan.ASK, json.dumps(request)])
+        if done.exit_code != 0:
+            raise RunError(
+                f"{slot.name}: {request['do']} failed in its container: "
+                f"{done.output.decode('utf-8', 'replace').strip()}\n{_log(container, 8)}"
+            )
+
+    def _memory(self, container: Any) -> float | None:
+        from docker.errors import APIError
+
+        try:
+            usage = self._client.api.stats(container.id, stream=False, one_shot=True)
+            memory = usage["memory_stats"]
+            idle = memory["stats"].get("total_inactive_file", memory["stats"].get("inactive_file"))
+            return float(memory["usage"] - (idle or 0)) / _MIB
+        except (APIError, KeyError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenCheck:
+    """A port accepts connections and keeps them.
+
+    The engine's proxy accepts on behalf of a service that is not there yet, and hangs up at once.
+    """
+
+    port: str
+
+    def look(self, number: int, seconds: float) -> str | None:
+        """Why it is not healthy; None when it is."""
+        import socket
+
+        with socket.create_connection((plan.HOST, number), seconds) as connection:
+            connection.settimeout(min(seconds, 0.25))
+            try:
+                return None if connection.recv(1) else "hung up"
+            except TimeoutError:
+                return None
+
+
+def _seed_image(environment: Environment, key: str) -> str:
+    return f"vepa-seed/{environment.name}:{key[:16]}"
+
+
+def _with_wheels(recipe: Recipe, wheels: os.PathLike[str]) -> Recipe:
+    from dataclasses import replace
+    from pathlib import Path
+
+    return replace(recipe, wheels=Path(wheels))
+
+
+def _published(slot: Slot, container: Any) -> dict[str, int] | None:
+    """Name -> port of this machine; None while they are not all published."""
+    bound = container.ports
+    found = {
+        name: bound.get(f"{port}/tcp") for name, port in plan.outer_ports(slot.environment).items()
+    }
+    if not all(found.values()):
+        return None
+    return {name: int(bindings[0]["HostPort"]) for name, bindings in found.items() if bindings}
+
+
+def _death(container: Any) -> str | None:
+    """Why a container does not run; None while it does."""
+    if container.status == "running":
+        return None
+    state = container.attrs["State"]
+    if state.get("OOMKilled"):
+        return "its container was killed: it needed more memory than `docker.memory` allows"
+    if container.status == "created":
+        return f"its container was not started: {state.get('Error') or 'no reason given'}"
+    text = f"its container ended with exit code {state.get('ExitCode')}"
+    return f"{text}: {state['Error']}" if state.get("Error") else text
+
+
+def _log(container: Any, lines: int) -> str:
+    from docker.errors import APIError
+
+    try:
+        return str(container.logs(tail=lines).decode("utf-8", "replace").rstrip("\n"))
+    except APIError:
+        return ""
+
+
+def _refused(slot: Slot, error: Any) -> InputError | RunError:
+    """What the engine's refusal means."""
+    said = str(error.explanation)
+    where = Where(str(slot.environment.file))
+    if "already allocated" in said or "address already in use" in said:
+        return InputError(
+            f"{slot.name}: a port is in use: {said}",
+            where=where,
+            remedy="stop what listens there, or set the port to 0 in `process.ports`",
+        )
+    if "No such image" in said:
+        return InputError(
+            f"{slot.name}: its image is gone: {said}", where=where, remedy="vepa services install"
+        )
+    return RunError(f"{slot.name}: the container engine refused: {said}")
