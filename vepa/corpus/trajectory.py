@@ -52,7 +52,7 @@ class Premises(_Record):
     own
         Addresses and ids of the user: mail, chat id, user name, own accounts.
     internal_domains
-        Domains of the organisation; their subdomains belong to them.
+        Hosts of the organisation, each as it stands: a subdomain is inside only if it is listed.
     known
         Ids whose place no domain tells -> where they belong (a room, a user name, an IBAN).
     marks

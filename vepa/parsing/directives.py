@@ -51,11 +51,14 @@ class Ask:
         Whether it speaks to an assistant.
     reply
         Whether something is to come back to the sender.
+    itself
+        Whether it speaks of the very thing that it stands in.
     """
 
     fits: frozenset[str] | None
     aimed: bool
     reply: bool
+    itself: bool
 
 
 class Lexicon(BaseModel):
@@ -74,6 +77,7 @@ class Lexicon(BaseModel):
     replies: str
     answers: str
     aimed: list[str]
+    itself: str
     delegations: list[str]
     generic: str
     affirmations: str
@@ -91,7 +95,7 @@ class Lexicon(BaseModel):
         document = parse_document(text, file, InputError)
         try:
             lexicon = cls.model_validate(document.data)
-            _ = lexicon._aimed, lexicon.delegating
+            _ = lexicon._aimed, lexicon._itself, lexicon.delegating
         except ValidationError as error:
             path, message = complaint(error)
             raise InputError(
@@ -102,7 +106,7 @@ class Lexicon(BaseModel):
         except re.error as fault:
             raise InputError(
                 f"{fault.pattern!r} is no regular expression: {fault}",
-                where=Where(file, field="aimed or delegations"),
+                where=Where(file, field="aimed, itself or delegations"),
                 remedy="Python's syntax of regular expressions is meant",
             ) from None
         return lexicon
@@ -118,6 +122,10 @@ class Lexicon(BaseModel):
     @cached_property
     def _aimed(self) -> re.Pattern[str]:
         return re.compile("|".join(f"(?:{pattern})" for pattern in self.aimed))
+
+    @cached_property
+    def _itself(self) -> re.Pattern[str]:
+        return re.compile(self.itself)
 
     @cached_property
     def delegating(self) -> list[re.Pattern[str]]:
@@ -155,7 +163,7 @@ class Lexicon(BaseModel):
         if fits is None and not aimed:
             return None
         reply = not self._sets["replies"].isdisjoint(tokens)
-        return Ask(fits, aimed, reply)
+        return Ask(fits, aimed, reply, self._itself.search(folded) is not None)
 
     def _wanted(self, tokens: list[str]) -> frozenset[str] | None:
         fits: frozenset[str] = frozenset()

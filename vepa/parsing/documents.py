@@ -20,7 +20,7 @@ _SENDERS = frozenset({
 _HEAD_LINE = re.compile(r"^\s{0,3}(?P<key>[A-Za-z][\w -]{0,24}?)\s*:\s+(?P<value>\S.*)$")
 _QUOTE_START = re.compile(
     r"^\s*(?:-{2,}\s*(?:original|forwarded|weitergeleitete|message transf)|begin forwarded|"
-    r"on .{6,80} wrote:\s*$|am .{6,80} schrieb.{0,60}:\s*$|le .{6,80} a .crit\s*:\s*$)",
+    r".{2,90} (?:wrote|writes|schrieb.{0,60}|a .crit|escribi.)\s*:\s*$)",
     re.IGNORECASE,
 )
 #: JSON that was cut, or stands inside other text, keeps its escapes; they would glue words.

@@ -34,7 +34,7 @@ class Places:
         self._known = {_key(name): place for name, place in premises.known.items()}
         own = [*premises.own, *([premises.account] if premises.account else [])]
         self._known.update((_key(name), "self") for name in own)
-        self._domains = tuple(
+        self._domains = frozenset(
             plain_text(domain).lower().strip(".") for domain in premises.internal_domains
         )
 
@@ -71,8 +71,7 @@ class Places:
 
     def _of_host(self, host: str) -> str:
         host = host.lower().strip(".").split(":")[0]
-        inside = any(host == domain or host.endswith(f".{domain}") for domain in self._domains)
-        return "internal" if inside else "external"
+        return "internal" if host in self._domains else "external"
 
 
 def _hosts(text: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ around a request by a third party is remembered together with that request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vepa.corpus.tools import Origin
@@ -46,6 +46,8 @@ class Memory:
         Every word of the user's own.
     wants_reply
         Whether the user spoke of an answer to somebody.
+    wanted
+        Kinds of action that the user's own requests call for.
     has_user, has_planted
         Whether there was a user turn, and a request that the user did not delegate.
     """
@@ -55,6 +57,7 @@ class Memory:
     work: int = 0
     user_words: set[str] = field(default_factory=set)
     wants_reply: bool = False
+    wanted: set[str] = field(default_factory=set)
     has_user: bool = False
     has_planted: bool = False
     runs: Runs = field(default_factory=Runs)
@@ -76,10 +79,17 @@ class Memory:
         self._said = ""
         self._delegate(own)
         self.agent([own])
-        if not self.lexicon.words("answers").isdisjoint(words):
-            self.wants_reply = True
+        self._wants(own, words)
         if quoted.strip():
             self.document(Document(texts=[quoted]), "message_content", None, ())
+
+    def _wants(self, own: str, words: list[str]) -> None:
+        if not self.lexicon.words("answers").isdisjoint(words):
+            self.wants_reply = True
+            self.wanted.update(("send", "create"))
+        for sentence in _flat(own):
+            ask = self.lexicon.read(sentence)
+            self.wanted.update(ask.fits or () if ask else ())
 
     def agent(self, texts: Iterable[str]) -> None:
         """Note what the agent or the user wrote, so that an echo of it is nobody's request."""
@@ -112,15 +122,23 @@ class Memory:
             heads = {word for text in (*document.head, *around) for word in words_of(text)}
             delegated = any(not names or names & heads for names in self._delegates)
             for text in document.texts:
-                found.extend(self._requests(text, origin, delegated))
+                # Who may be obeyed may still quote somebody who may not.
+                own, quoted = split_quoted(text) if delegated else (text, "")
+                found.extend(self._requests(own, origin, delegated))
+                found.extend(self._requests(quoted, origin, False))
         for number, scope in found:
             for gram in self._grams(scope):
                 self.runs.entry(gram).stands_inside(number)
-        for number in {number for number, _ in found if self.planted[number].ask.reply}:
-            for text in document.senders:
-                for gram in self._grams(words_of(text)):
+        for number in {number for number, _ in found}:
+            ask = self.planted[number].ask
+            if ask.reply:
+                for gram in self._all(document.senders):
                     self.runs.entry(gram).stands_beside(number)
-        echo = {gram for text in around for gram in self._grams(words_of(text))}
+            if ask.itself:
+                # Reading it once more is no answer to "delete this mail": told before.
+                for gram in self._all((*document.head, *around)):
+                    self.runs.entry(gram).stands_inside(number, told=True)
+        echo = set(self._all(around))
         for text in document.texts:
             self._data(text, rank, not found, echo)
 
@@ -223,6 +241,10 @@ class Memory:
         self.work += 1
         seen = self.runs.get(run)
         return None if seen.user else seen.rank
+
+    def _all(self, texts: Iterable[str]) -> Iterator[str]:
+        for text in texts:
+            yield from self._grams(words_of(text))
 
     def _grams(self, words: list[str]) -> Iterable[str]:
         self.work += GRAM * len(words)

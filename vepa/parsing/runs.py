@@ -67,12 +67,12 @@ class Seen:
     rank: int | None = None
     cell: bool = False
 
-    def stands_inside(self, number: int) -> None:
+    def stands_inside(self, number: int, *, told: bool = False) -> None:
         """Note a request; a later look at the same one changes nothing."""
         if number not in self.inside:
             if self.inside is _NONE:
                 self.inside = {}
-            self.inside[number] = self.plain
+            self.inside[number] = told or self.plain
 
     def stands_beside(self, number: int) -> None:
         """Note a request of the sender that this run names."""

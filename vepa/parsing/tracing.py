@@ -19,6 +19,7 @@ _BREAK = re.compile(r"[\s,;<>\"'()\[\]]+")
 _QUOTED = re.compile(r"'([^']{2,80})'|\"([^\"]{2,80})\"")
 #: Kinds of action that destroy nothing and give nothing away.
 _MILD = frozenset({"read", "search", "create", "update"})
+_READS = frozenset({"read", "search"})
 _NUMBER = re.compile(r"\d{3,}")
 
 
@@ -54,7 +55,7 @@ def trace(memory: Memory, texts: Sequence[str], action: str, *, near: bool, guar
     guarded
         Whether it carries text out of protected results.
     """
-    verdicts: list[Planted | Literal["user", "nowhere"]] = []
+    verdicts: list[Planted | Literal["user", "data", "nowhere"]] = []
     for text in texts:
         verdicts.extend(_verdict(memory, value, action, near, guarded) for value in _values(text))
         if _is_statement(text):
@@ -66,7 +67,8 @@ def trace(memory: Memory, texts: Sequence[str], action: str, *, near: bool, guar
             return Cause(verdict.origin, "followed")
     if verdicts and all(verdict == "nowhere" for verdict in verdicts):
         return Cause("agent", "none")
-    return Cause("user" if memory.has_user else UNKNOWN, "none")
+    asked = not verdicts or "user" in verdicts or action in _READS or action in memory.wanted
+    return Cause("user" if memory.has_user and asked else UNKNOWN, "none")
 
 
 def _values(text: str) -> Iterator[str]:
@@ -90,7 +92,7 @@ def _is_statement(text: str) -> bool:
 
 def _verdict(
     memory: Memory, value: str, action: str, near: bool, guarded: bool
-) -> Planted | Literal["user", "nowhere"]:
+) -> Planted | Literal["user", "data", "nowhere"]:
     whole, *parts = [memory.where(words) for words in _spellings(value)]
     if whole.user:
         return "user"
@@ -106,8 +108,9 @@ def _verdict(
             planted = _fitting(memory, seen.beside, action)
             if planted is not None:
                 return planted
-    found = (whole, *parts)
-    return "user" if alike or any(seen.data for seen in found) else "nowhere"
+    if alike or any(memory.planted[number].delegated for number in whole.inside):
+        return "user"
+    return "data" if any(seen.data for seen in (whole, *parts)) else "nowhere"
 
 
 def _fitting(memory: Memory, numbers: Iterable[int], action: str) -> Planted | None:
