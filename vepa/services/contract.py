@@ -15,7 +15,7 @@ from pathlib import Path
 from vepa.errors import VepaError
 from vepa.services.environment import Environment, Tool
 from vepa.services.office import Office
-from vepa.services.runtimes import Progress, RuntimeName, make_runtime
+from vepa.services.runtimes import Progress, RuntimeName
 from vepa.services.session import Outcome
 
 __all__ = ["Clause", "Contract", "keep_contract"]
@@ -186,6 +186,6 @@ def _difference(first: str, second: str) -> str:
 
 
 def _gone(office: Office, environment: Environment) -> Clause:
-    condition = make_runtime(office.runtime.name).condition(office._slot(environment.name))
+    condition = office.condition(environment.name)
     held = condition.state == "stopped"
     return Clause(environment.name, "nothing is left running", held, "" if held else str(condition))
