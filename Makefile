@@ -22,16 +22,16 @@ help: ## list the targets
 run: $(VENV)/.run-ready ## the main job: a policy grows over real events (PROFILE=NAME picks a profile)
 	$(BIN)/vepa run $(if $(PROFILE),--profile $(PROFILE))
 
-test: $(VENV)/.test-ready ## unit, property, integration and wheel tests; 12 minutes at most
+test: $(VENV)/.services-ready ## unit, property, integration and wheel tests; 12 minutes at most
 	timeout --signal=INT 12m $(PYTEST) -n 2 --dist loadgroup $(TESTS)
 
 test-browser: $(VENV)/.test-ready ## tests in headless chromium
 	@scripts/optional_tests.sh browser $(PYTEST)
 
-test-docker: $(VENV)/.test-ready ## tests in containers (as root on Debian with an engine of their own)
+test-docker: $(VENV)/.services-ready ## tests in containers (as root on Debian with an engine of their own)
 	@scripts/optional_tests.sh docker $(PYTEST)
 
-verify: $(VENV)/.test-ready ## the long checks: slow tests and benchmarks
+verify: $(VENV)/.services-ready ## the long checks: slow tests and benchmarks
 	@echo "make verify may take hours; make test is the quick tier."
 	$(PYTEST) -m slow --timeout 0; code=$$?; [ $$code -eq 0 ] || [ $$code -eq 5 ]
 	set -e; for script in benchmarks/*.py; do \
@@ -47,7 +47,7 @@ format: $(VENV)/.test-ready ## let ruff fix and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-coverage: $(VENV)/.test-ready ## the tests with a report of uncovered lines
+coverage: $(VENV)/.services-ready ## the tests with a report of uncovered lines
 	$(PYTEST) -n 2 --dist loadgroup --cov --cov-report=term $(TESTS)
 
 clean: ## remove the environment and all caches; artifacts/ stays
@@ -55,7 +55,7 @@ clean: ## remove the environment and all caches; artifacts/ stays
 	  .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
-setup: $(VENV)/.test-ready ## all that `make test` needs
+setup: $(VENV)/.services-ready ## all that `make test` needs
 setup-run: $(VENV)/.run-ready ## all that `make run` needs
 
 # Stamps: a second call does nothing until a dependency changes.
@@ -71,3 +71,9 @@ $(VENV)/.test-ready: $(VENV)/.python-ready $(DEPENDENCIES) scripts/wheelhouse.sh
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services,dev]'
 	scripts/wheelhouse.sh $(WHEELHOUSE) $(BIN)/python
 	@touch $(VENV)/.run-ready $@
+
+# The nine services' software, in an environment of its own below the user's cache.
+$(VENV)/.services-ready: $(VENV)/.test-ready $(wildcard environments/*/environment.yaml) \
+  environments/constraints.txt
+	$(BIN)/vepa services install
+	@touch $@
