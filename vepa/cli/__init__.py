@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from vepa import __version__
-from vepa.cli import bench, decide, policy, run, schema, validate
+from vepa.cli import bench, decide, policy, run, schema, services, tools, validate
 from vepa.cli.console import AsJson, ProjectDir, guarded, settle_streams
 
 __all__ = ["app", "main"]
@@ -56,6 +56,8 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(schema.app, name="schema")
 app.command("decide")(decide.decide)
 app.add_typer(bench.app, name="bench")
+app.add_typer(services.app, name="services")
+app.add_typer(tools.app, name="tools")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -150,7 +150,7 @@ class Office:
         """
         root = root or places()
         world = load_world(world_file)
-        engine = make_runtime(runtime)
+        engine = make_runtime(runtime, root)
         engine.ready(environments, progress)
         clean_up(root)
         office_id = _new_id(office_id)
@@ -187,14 +187,9 @@ class Office:
         """
         root = root or places()
         record = records.find_office(root, office_id)
-        loaded = {name: load_environment(file) for name, file in record.environments.items()}
-        world_file = Path(record.world)
-        office = cls(
-            record.id, loaded, load_world(world_file), world_file,
-            make_runtime(record.runtime), root, None,
-        )  # fmt: skip
-        for name, environment in loaded.items():
-            seed = known_seed(environment, world_file, office.runtime, root)
+        office = cls.of_record(record, root)
+        for name, environment in office.environments.items():
+            seed = known_seed(environment, office.world_file, office.runtime, root)
             if seed is None or seed.key != record.keys[name]:
                 raise SettingError(
                     f"{environment.file} or the world has changed since office {record.id!r} "
@@ -204,6 +199,25 @@ class Office:
                 )
             office.seeds[name] = seed
         return office
+
+    @classmethod
+    def of_record(cls, record: records.OfficeRecord, root: Places) -> Office:
+        """An office without what is known of its seeds: it can be looked at and stopped.
+
+        Raises
+        ------
+        InputError
+            When a file that it was started from is gone or wrong.
+        """
+        return cls(
+            record.id,
+            {name: load_environment(file) for name, file in record.environments.items()},
+            load_world(Path(record.world)),
+            Path(record.world),
+            make_runtime(record.runtime, root),
+            root,
+            None,
+        )
 
     def stop(self) -> None:
         """Stop all services and remove the office; no error when it is down already."""
@@ -256,6 +270,10 @@ class Office:
     def written(self, name: str) -> None:
         """Put on record that a service may differ from its seed."""
         self._log.mark(name)
+
+    def unclean(self) -> set[str]:
+        """Services that may differ from their seed by what is on record."""
+        return self._log.names()
 
     def state(self, name: str) -> Any:
         """The whole state of a service, read through its protocol."""
@@ -423,7 +441,7 @@ def clean_up(root: Places | None = None) -> list[str]:
     swept: list[str] = []
     for name in sorted(set(dead.values())):
         among = [office for office, runtime in dead.items() if runtime == name]
-        swept += make_runtime(name).sweep(among)
+        swept += make_runtime(name, root).sweep(among)
     for office in dead:
         records.remove(root.office(office))
     return swept

@@ -1,0 +1,74 @@
+"""What is shown on stderr while services are installed, started or checked."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["Steps"]
+
+_TASK_WIDTH = 100
+
+
+class Steps:
+    """Told what happens, from any thread; shows it as it happens.
+
+    On a terminal one line for each name moves in place; elsewhere every message is a line.
+
+    Parameters
+    ----------
+    title
+        What is going on.
+    names
+        Messages that begin with `NAME:` belong to that name.
+    """
+
+    def __init__(self, title: str, names: tuple[str, ...] = ()):
+        self._title = title
+        self._names = names
+        self._lock = threading.Lock()
+        self._progress: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            self._progress = Progress(
+                SpinnerColumn(finished_text="✓"),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(stderr=True, highlight=False),
+                transient=True,
+            )
+            self._tasks[""] = self._progress.add_task(self._title, total=1)
+            for name in self._names:
+                self._tasks[name] = self._progress.add_task(f"  {name}", total=1)
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def __call__(self, text: str) -> None:
+        """Show a message."""
+        name, _, _ = text.partition(":")
+        with self._lock:
+            if self._progress is None:
+                sys.stderr.write(f"{text}\n")
+                sys.stderr.flush()
+                return
+            own = name in self._tasks
+            shown = f"  {text}" if own else f"{self._title}: {text}"
+            done = 1 if own and ": up " in text else 0
+            task = self._tasks[name if own else ""]
+            self._progress.update(task, description=shown[:_TASK_WIDTH], completed=done)
