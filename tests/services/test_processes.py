@@ -111,7 +111,7 @@ class TestBadInput:
         ("changes", "message"),
         [
             ({"argv": []}, "'tiny' names no program"),
-            ({"argv": ["no-such-program-anywhere"]}, "no-such-program-anywhere: No such file"),
+            ({"argv": ["no-such-program-anywhere"]}, "no-such-program-anywhere: No such program"),
             ({"argv": ["/etc/passwd"]}, "/etc/passwd: Permission denied"),
             ({"argv": ["true", "@PORT:web@"]}, "unknown port in the placeholder '@PORT:web@'"),
             ({"files": {"a": "x @PORT:web@ y"}}, "unknown port in the placeholder '@PORT:web@'"),

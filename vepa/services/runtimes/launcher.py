@@ -320,11 +320,8 @@ class Launcher:
             self._render()
             os.chdir(self.spec["cwd"] or self.spec["data"])
             argv = [fill(part, self.ports) for part in self.spec["argv"]]
-            try:
-                os.execvpe(argv[0], argv, self._environment(launcher))  # noqa: S606
-            except OSError as error:  # it names the last folder of PATH, not what was asked for
-                error.filename = argv[0]
-                raise
+            environment = self._environment(launcher)
+            os.execve(_program(argv[0], environment["PATH"]), argv, environment)  # noqa: S606
         except OSError as error:
             os.write(fault, f"{error.filename or 'start'}: {error.strerror}".encode())
         except BaseException as error:  # noqa: BLE001 - a child must never return into the loop
@@ -417,6 +414,16 @@ def _clear(folder: str) -> None:
             os.rmdir(entry.path)
         else:
             os.unlink(entry.path)
+
+
+def _program(name: str, search: str) -> str:
+    """The file of a program; execvpe would blame the last folder of PATH for a missing one."""
+    if "/" in name:
+        return name
+    for folder in search.split(os.pathsep):
+        if folder and os.access(os.path.join(folder, name), os.X_OK):
+            return os.path.join(folder, name)
+    raise FileNotFoundError(2, "No such program on PATH", name)
 
 
 def _end(code: int) -> str:

@@ -143,7 +143,7 @@ def _subfolder(source: int, name: str, target: int, as_name: str, path: str, kee
         changes += 1
     one = os.open(name, _FOLDER, dir_fd=source)
     try:
-        other = os.open(as_name, _FOLDER, dir_fd=target)
+        other = _enter(target, as_name)
         try:
             changes += _folder(one, other, path, keep)
             return changes + _dress(os.fstat(one), other)
@@ -269,10 +269,9 @@ def _remove(folder: int, name: str, path: str, keep: set[str]) -> int:
     if not stat.S_ISDIR(about.st_mode):
         os.unlink(name, dir_fd=folder)
         return 1
-    inside = os.open(name, _FOLDER, dir_fd=folder)
+    inside = _enter(folder, name)
     changes = 0
     try:
-        os.fchmod(inside, 0o700)
         for each in os.listdir(inside):
             if _join(path, each) not in keep:
                 changes += _remove(inside, each, _join(path, each), keep)
@@ -283,6 +282,18 @@ def _remove(folder: int, name: str, path: str, keep: set[str]) -> int:
         os.rmdir(name, dir_fd=folder)
         changes += 1
     return changes
+
+
+def _enter(folder: int, name: str) -> int:
+    """Open a folder of the target so that its entries can be changed; `_dress` closes it again."""
+    try:
+        fd = os.open(name, _FOLDER, dir_fd=folder)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=folder)
+        fd = os.open(name, _FOLDER, dir_fd=folder)
+    if os.fstat(fd).st_mode & 0o700 != 0o700:
+        os.fchmod(fd, 0o700)
+    return fd
 
 
 def _look(folder: int, name: str) -> os.stat_result | None:
