@@ -44,10 +44,8 @@ http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Any]:
-    client = connect()
-    yield client
-    client.close()
+def engine() -> Any:
+    return connect()
 
 
 @pytest.fixture(scope="module")

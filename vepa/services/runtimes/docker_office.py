@@ -70,9 +70,9 @@ class Offices:
             return None
 
     def containers(self, office: str | None = None) -> list[Any]:
-        """All containers of an office, or of all offices, whatever state they are in."""
+        """All containers of an office, or of all offices; only their lists' entries are known."""
         listed: list[Any] = self._client.containers.list(
-            all=True, filters={"label": self._filter(office)}, ignore_removed=True
+            all=True, filters={"label": self._filter(office)}, sparse=True
         )
         return listed
 
@@ -105,7 +105,7 @@ class Offices:
         for container in self.containers(office):
             with _already_gone():
                 container.remove(force=True, v=True)
-                name = container.labels.get(LABELS["service"], "?")
+                name = container.attrs["Labels"].get(LABELS["service"], "?")
                 swept.append(f"{office}: {name} (container {container.short_id})")
         self.close(office)
         return swept
@@ -113,8 +113,7 @@ class Offices:
     def known(self) -> set[str]:
         """Ids of the offices that have something at the engine."""
         networks = self._client.networks.list(filters={"label": self._filter(None)})
-        holders = [item.attrs.get("Labels") or {} for item in networks]
-        holders += [item.labels for item in self.containers()]
+        holders = [item.attrs.get("Labels") or {} for item in [*networks, *self.containers()]]
         return {labels[LABELS["office"]] for labels in holders if LABELS["office"] in labels}
 
     def _filter(self, office: str | None) -> list[str]:

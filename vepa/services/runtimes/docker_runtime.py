@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from vepa.errors import InputError, RunError, Where
+from vepa.errors import RunError, SettingError, Where
 from vepa.files import canonical_json, sha256_of, write_atomic
 from vepa.services.drivers import Endpoint
 from vepa.services.environment import Environment
 from vepa.services.places import Places, make_private, places
 from vepa.services.runtimes import docker_plan as plan
 from vepa.services.runtimes.base import Condition, Progress, RuntimeName, Slot
+from vepa.services.runtimes.docker_errors import PortInUseError, told
 from vepa.services.runtimes.docker_office import Offices
 from vepa.services.runtimes.health import BannerCheck, HttpCheck, wait_healthy
 from vepa.services.runtimes.images import (
@@ -36,8 +37,8 @@ __all__ = ["DockerRuntime"]
 
 _MIB = 1024 * 1024
 _LOG = "service.log"
-#: How long the engine may take to carry out one request.
-_ENGINE_SECONDS = 300.0
+#: Name -> port of this machine, for a container that has to be made again: an ended one has none.
+_PORTS = "ports.json"
 #: A container's state is not asked for more often than this while a service gets healthy.
 _LOOK_SECONDS = 0.2
 
@@ -54,6 +55,7 @@ class DockerRuntime:
 
     # --- the interface
 
+    @told
     def ready(self, environments: Sequence[Environment], progress: Progress | None = None) -> None:
         """See `Runtime.ready`; images are built here, the official ones pulled."""
         self._sweep_lost()
@@ -63,6 +65,7 @@ class DockerRuntime:
             else:
                 self._build(environment, progress)
 
+    @told
     def fingerprint(self, environment: Environment) -> str:
         """See `Runtime.fingerprint`."""
         if plan.form_of(environment) == "official":
@@ -71,15 +74,18 @@ class DockerRuntime:
             image = image_reference(self._client, plan.recipe_of(environment))[1]
         return sha256_of(canonical_json(["docker", image]))
 
+    @told
     def has_snapshot(self, environment: Environment, key: str) -> bool:
         """See `Runtime.has_snapshot`."""
         return find_image(self._client, _seed_image(environment, key)) is not None
 
+    @told
     def start(self, slot: Slot, snapshot: str | None) -> Endpoint:
         """See `Runtime.start`."""
         make_private(slot.folder)
         return self._start(slot, snapshot, {})
 
+    @told
     def keep(self, slot: Slot, key: str) -> None:
         """See `Runtime.keep`."""
         container = self._container(slot)
@@ -91,6 +97,7 @@ class DockerRuntime:
         container.commit(repository=repository, tag=tag, conf={"Labels": labels})
         self.stop(slot)
 
+    @told
     def drop_snapshot(self, environment: Environment, key: str) -> None:
         """See `Runtime.drop_snapshot`."""
         from docker.errors import ImageNotFound
@@ -98,14 +105,19 @@ class DockerRuntime:
         with suppress(ImageNotFound):
             self._client.images.remove(_seed_image(environment, key), force=True)
 
+    @told
     def restore(self, slot: Slot, key: str) -> Endpoint:
         """See `Runtime.restore`; where nothing in the container can do it, by a new container."""
-        container = self._container(slot)
-        ports = _published(slot, container)
-        running = container.status == "running" and ports is not None
+        container = self._offices.find(slot)
+        ports = _published(slot, container) if container is not None else None
+        running = ports is not None and container.status == "running"
         if not running or plan.form_of(slot.environment) == "official":
-            container.remove(force=True, v=True)
-            return self._start(slot, key, ports or {})
+            if container is not None:
+                container.remove(force=True, v=True)
+            try:
+                return self._start(slot, key, _known_ports(slot))
+            except PortInUseError:  # somebody has taken it meanwhile
+                return self._start(slot, key, {})
         reset = slot.environment.reset
         if reset.how == "live":
             ask = {"do": "mirror", "paths": reset.paths, "signal": reset.signal}
@@ -115,6 +127,7 @@ class DockerRuntime:
             self._wait(slot, container, ports or {})
         return Endpoint(plan.HOST, ports or {})
 
+    @told
     def condition(self, slot: Slot) -> Condition:
         """See `Runtime.condition`."""
         container = self._offices.find(slot)
@@ -127,6 +140,7 @@ class DockerRuntime:
             return Condition("failed", reason=reason)
         return Condition("running", Endpoint(plan.HOST, ports), memory=self._memory(container))
 
+    @told
     def logs(self, slot: Slot, lines: int) -> str:
         """See `Runtime.logs`."""
         container = self._offices.find(slot)
@@ -136,6 +150,7 @@ class DockerRuntime:
         text = kept.read_text("utf-8", "replace") if kept.is_file() else ""
         return "\n".join(text.splitlines()[-lines:])
 
+    @told
     def stop(self, slot: Slot) -> None:
         """See `Runtime.stop`; what is in the container is given up, its log is kept."""
         from docker.errors import APIError, NotFound
@@ -149,8 +164,16 @@ class DockerRuntime:
                 container.remove(force=True, v=True)
         self._offices.close(slot.office)
 
+    @told
     def sweep(self, offices: Sequence[str]) -> list[str]:
-        """See `Runtime.sweep`."""
+        """See `Runtime.sweep`; where no engine answers nothing runs either.
+
+        What such an engine still has of them goes with the next `ready`.
+        """
+        try:
+            self._connected()
+        except SettingError:
+            return []
         return [item for office in offices for item in self._offices.sweep(office)]
 
     # --- the engine
@@ -166,7 +189,7 @@ class DockerRuntime:
     def _connected(self) -> tuple[Any, Offices]:
         with self._connecting:
             if self._engine is None:
-                client = connect(_ENGINE_SECONDS)
+                client = connect()
                 self._engine = client, Offices(client, self._places.root)
             return self._engine
 
@@ -209,8 +232,6 @@ class DockerRuntime:
         return container
 
     def _start(self, slot: Slot, snapshot: str | None, fixed: Mapping[str, int]) -> Endpoint:
-        from docker.errors import APIError, DockerException
-
         image = self._image(slot.environment, snapshot)
         container = None
         try:
@@ -223,16 +244,13 @@ class DockerRuntime:
             )
             ports = self._run(slot, container, fresh=snapshot is None)
             self._wait(slot, container, ports)
-        except BaseException as error:
+        except BaseException:
             if container is not None:
                 self.stop(slot)
             else:
                 self._offices.close(slot.office)
-            if isinstance(error, APIError):
-                raise _refused(slot, error) from None
-            if isinstance(error, DockerException):
-                raise RunError(f"{slot.name}: the container engine: {error}") from None
             raise
+        write_atomic(slot.folder / _PORTS, json.dumps(ports))
         return Endpoint(plan.HOST, ports)
 
     def _run(self, slot: Slot, container: Any, *, fresh: bool) -> dict[str, int]:
@@ -340,6 +358,15 @@ def _published(slot: Slot, container: Any) -> dict[str, int] | None:
     return {name: int(bindings[0]["HostPort"]) for name, bindings in found.items() if bindings}
 
 
+def _known_ports(slot: Slot) -> dict[str, int]:
+    """The ports that the service had; none where they are not on record."""
+    try:
+        ports: dict[str, int] = json.loads((slot.folder / _PORTS).read_text("ascii"))
+    except FileNotFoundError:
+        return {}
+    return ports
+
+
 def _death(container: Any) -> str | None:
     """Why a container does not run; None while it does."""
     if container.status == "running":
@@ -360,20 +387,3 @@ def _log(container: Any, lines: int) -> str:
         return str(container.logs(tail=lines).decode("utf-8", "replace").rstrip("\n"))
     except APIError:
         return ""
-
-
-def _refused(slot: Slot, error: Any) -> InputError | RunError:
-    """What the engine's refusal means."""
-    said = str(error.explanation)
-    where = Where(str(slot.environment.file))
-    if "already allocated" in said or "address already in use" in said:
-        return InputError(
-            f"{slot.name}: a port is in use: {said}",
-            where=where,
-            remedy="stop what listens there, or set the port to 0 in `process.ports`",
-        )
-    if "No such image" in said:
-        return InputError(
-            f"{slot.name}: its image is gone: {said}", where=where, remedy="vepa services install"
-        )
-    return RunError(f"{slot.name}: the container engine refused: {said}")

@@ -8,6 +8,7 @@ as wheels, which pip collects outside from wherever this machine is told to take
 from __future__ import annotations
 
 import io
+import os
 import platform
 import shutil
 import subprocess
@@ -54,6 +55,8 @@ _CARRIED = ("container.py", "mirror.py")
 _LEFT_OUT = ("environment.yaml", "seed", "__pycache__")
 _PIP_SECONDS = 900
 _LINES_SHOWN = 12
+#: Clients keep their connections: one a process and engine.
+_clients: dict[tuple[int, str | None, str | None], Any] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ class Recipe:
     wheels: Path | None = None
 
 
-def connect(timeout: float = 120.0) -> Any:
+def connect(timeout: float = 300.0) -> Any:
     """A client of the container engine that DOCKER_HOST names, or the usual one.
 
     Raises
@@ -100,12 +103,15 @@ def connect(timeout: float = 120.0) -> Any:
     try:
         import docker
         from docker.errors import DockerException
+        from requests.exceptions import RequestException
     except ImportError:
         raise MissingExtraError("docker", "services") from None
+    place = (os.getpid(), os.environ.get("DOCKER_HOST"), os.environ.get("DOCKER_TLS_VERIFY"))
     try:
-        client = docker.from_env(timeout=timeout)
+        client = _clients.get(place) or docker.from_env(timeout=timeout, max_pool_size=32)
         client.ping()
-    except DockerException as error:
+    except (DockerException, RequestException) as error:
+        _clients.pop(place, None)
         raise SettingError(
             f"no container engine answers: {error}",
             where=Where(field="--runtime docker"),
@@ -113,6 +119,7 @@ def connect(timeout: float = 120.0) -> Any:
             "`scripts/docker_engine.sh start` of the source folder starts one for tests; "
             "the runtime `process` needs none",
         ) from None
+    _clients[place] = client
     return client
 
 

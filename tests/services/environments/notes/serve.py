@@ -57,5 +57,5 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_PUT = do_DELETE = handle_any  # noqa: N815
 
 
-print("notes: listening", flush=True)
+print("notes: listening", flush=True)  # noqa: T201
 http.server.ThreadingHTTPServer((options.host, int(options.port)), Handler).serve_forever()
