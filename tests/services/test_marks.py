@@ -74,7 +74,7 @@ class TestLeftovers:
             ask(again.ports["main"])
         stop(one)
 
-    def test_one_that_hides_its_environment_is_known_by_session_and_log(self, tmp_path):
+    def test_one_that_hides_its_environment_is_known_by_its_log(self, tmp_path):
         script = (
             "import os, subprocess, time; "
             "subprocess.Popen(['sleep', '61'], env={}); subprocess.Popen(['sleep', '62'], env={}, "

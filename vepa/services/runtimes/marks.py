@@ -2,8 +2,8 @@
 
 A launcher puts VEPA_OFFICE, VEPA_SERVICE, VEPA_FOLDER (the service's folder) and VEPA_LAUNCHER
 (its own number and start) into the environment of everything it starts. Some programs overwrite
-that memory (PostgreSQL, for its process titles); those are known by their session, which the
-status file names, together with their output, which goes to the log in the service's folder.
+that memory (PostgreSQL, for its process titles); those are known by their output, which goes to
+the log in the service's folder.
 A process without such marks is never touched. An ordinary user sees its own processes only.
 """
 
@@ -15,7 +15,6 @@ import select
 import signal
 import time
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,12 +151,11 @@ def _scan(
 ) -> Iterator[tuple[Marked, str, Process | None]]:
     """Every marked process below the cache: itself, its role, its launcher."""
     root = os.path.realpath(cache_root)
-    sessions = _sessions(Path(root))
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or (start := started(int(entry.name))) is None:
             continue
         process = Process(int(entry.name), start)
-        marks = _marks(process.pid) or _by_session(process.pid, sessions)
+        marks = _marks(process.pid) or _by_log(process.pid, root)
         folder = os.path.realpath(marks.get("VEPA_FOLDER", "/"))
         if not folder.startswith(root + os.sep):
             continue
@@ -185,41 +183,23 @@ def _marks(pid: int) -> dict[str, str]:
     return marks if "VEPA_LAUNCHER" in marks or marks.get("VEPA_ROLE") == "launcher" else {}
 
 
-def _sessions(root: Path) -> dict[int, dict[str, str]]:
-    """Session number of each known service to the marks its processes should have."""
-    found: dict[int, dict[str, str]] = {}
-    for path in _status_files(root):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            raw = json.loads(path.read_text("utf-8"))
-            if raw["process"]:
-                found[int(raw["process"]["pid"])] = {
-                    "VEPA_OFFICE": raw["office"],
-                    "VEPA_SERVICE": raw["service"],
-                    "VEPA_FOLDER": str(path.parent),
-                    "VEPA_LAUNCHER": f"{raw['launcher']['pid']}:{raw['launcher']['start']}",
-                    "start": str(raw["process"]["start"]),
-                }
-    return found
-
-
-def _status_files(root: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(root):
-        if STATUS in files:
-            yield Path(folder) / STATUS
-        if STATUS in files or len(Path(folder).relative_to(root).parts) >= 3:
-            folders.clear()  # never into the data of a service
-
-
-def _by_session(pid: int, sessions: dict[int, dict[str, str]]) -> dict[str, str]:
-    try:
-        marks = sessions.get(os.getsid(pid))
-        if marks is None or (started(pid) or 0) < int(marks["start"]):
-            return {}
-        log = Path(marks["VEPA_FOLDER"], LOG)
-        ours = any(log.samefile(f"/proc/{pid}/fd/{fd}") for fd in (1, 2))
-    except OSError:
-        return {}
-    return marks if ours else {}
+def _by_log(pid: int, root: str) -> dict[str, str]:
+    """The marks of a process that writes to the log of a service below the cache."""
+    for fd in (1, 2):
+        try:
+            log = Path(f"/proc/{pid}/fd/{fd}").readlink()
+            if log.name != LOG or not log.is_relative_to(root):
+                continue
+            raw = json.loads((log.parent / STATUS).read_text("utf-8"))
+            return {
+                "VEPA_OFFICE": raw["office"],
+                "VEPA_SERVICE": raw["service"],
+                "VEPA_FOLDER": str(log.parent),
+                "VEPA_LAUNCHER": f"{raw['launcher']['pid']}:{raw['launcher']['start']}",
+            }
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return {}
 
 
 def _command(pid: int) -> str:
