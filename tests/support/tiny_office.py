@@ -19,7 +19,7 @@ from vepa.services.runtimes import processes
 ROOT = Path(__file__).parents[2]
 
 #: Keeps memos with random ids and times in one file, which it reads anew for every request.
-SERVER = '''
+SERVER = """
 import argparse, base64, json, os, sys, time, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -94,7 +94,7 @@ class Server(ThreadingHTTPServer):
 server = Server(("127.0.0.1", int(options.port)), Handler)
 print("memos are served", flush=True)
 server.serve_forever()
-'''
+"""
 
 
 def _tool(name: str, effect: str, request: dict, example: dict, **more: Any) -> dict[str, Any]:

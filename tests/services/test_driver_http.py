@@ -1,0 +1,316 @@
+"""The HTTP driver against a real server: limits, logins, errors."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+import pytest
+
+from vepa.errors import InputError
+from vepa.services.drivers import Caller, Deadline, Endpoint, Unreachable
+from vepa.services.drivers.http import MAX_BYTES, HttpDriver
+
+ADA = Caller("employee", "ada", "secret of ada")
+BOB = Caller("finance", "bob", "secret of bob")
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[list[dict[str, Any]]] = []
+    logins: ClassVar[list[str]] = []
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def answer(self, status: int, body: bytes, kind: str, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def json(self, status: int, data: Any, **headers: str) -> None:
+        self.answer(status, json.dumps(data).encode(), "application/json", **headers)
+
+    def handle_any(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        headers = {key.lower(): value for key, value in self.headers.items()}
+        self.seen.append(
+            {"method": self.command, "path": self.path, "headers": headers, "body": body}
+        )
+        path = self.path.partition("?")[0]
+        if path == "/echo":
+            self.json(200, self.seen[-1])
+        elif path == "/login":
+            self.log_in(json.loads(body))
+        elif path.startswith("/status/"):
+            self.json(int(path.rpartition("/")[2]), {"said": "what it is"})
+        elif path == "/text":
+            self.answer(200, "grüße".encode("latin-1"), "text/plain; charset=iso-8859-1")
+        elif path == "/broken-json":
+            self.answer(200, b"{", "application/json")
+        elif path == "/moved":
+            self.answer(302, b"", "text/plain", Location="/text")
+        elif path == "/sleep":
+            time.sleep(1.5)
+        elif path == "/large":
+            self.send_response(200)
+            self.end_headers()
+            self.flood()
+        elif path == "/trickle":
+            self.trickle()
+        elif path == "/hang-up":
+            self.close_connection = True
+
+    def log_in(self, given: dict[str, str]) -> None:
+        self.logins.append(given["user"])
+        if given["password"] != f"secret of {given['user']}":
+            self.json(403, {"reason": "wrong password"})
+        else:
+            self.json(200, {"auth": {"tokens": [f"token-{given['user']}"]}},
+                      Set_Cookie=f"session={given['user']}")  # fmt: skip
+
+    def flood(self) -> None:
+        block = b"x" * 65536
+        try:
+            for _ in range(2 * MAX_BYTES // len(block)):
+                self.wfile.write(block)
+        except OSError:
+            pass
+        self.close_connection = True
+
+    def trickle(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        try:
+            for _ in range(100):
+                self.wfile.write(b"x")
+                time.sleep(0.05)
+        except OSError:
+            pass
+        self.close_connection = True
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PROPFIND = handle_any  # noqa: N815
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def make(port: int) -> Iterator[Any]:
+    """Make drivers that are closed at the end."""
+    made: list[HttpDriver] = []
+    Handler.seen.clear()
+    Handler.logins.clear()
+
+    def driver(**settings: Any) -> HttpDriver:
+        made.append(HttpDriver(settings, Endpoint("127.0.0.1", {"http": port})))
+        return made[-1]
+
+    yield driver
+    for each in made:
+        each.close()
+
+
+def ask(
+    driver: HttpDriver, path: str, seconds: float = 5.0, caller: Caller = ADA, **more: Any
+) -> Any:
+    return driver.request({"path": path, **more}, caller, Deadline.after(seconds))
+
+
+# --- requests and answers
+
+
+def test_a_request_arrives_as_it_was_written(make: Any) -> None:
+    driver = make(headers={"X-Requested-With": "rest"})
+    answer = ask(
+        driver, "/echo", method="POST", query={"q": "a b&c", "n": 3, "many": ["x", "y"]},
+        headers={"If-Match": "7"}, json={"text": "ä"},
+    )  # fmt: skip
+    said = answer.data
+    assert (answer.ok, answer.status, said["method"]) == (True, 200, "POST")
+    assert said["path"] == "/echo?q=a+b%26c&n=3&many=x&many=y"
+    assert json.loads(said["body"]) == {"text": "ä"}
+    assert said["headers"]["content-type"] == "application/json"
+    assert said["headers"]["x-requested-with"] == "rest"
+    assert said["headers"]["if-match"] == "7"
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_forms_texts_and_the_prefix(make: Any, port: int) -> None:
+    form = ask(make(), "/echo", method="POST", form={"a": "1&2"}).data
+    assert (form["body"], form["headers"]["content-type"]) == (
+        "a=1%262",
+        "application/x-www-form-urlencoded",
+    )
+    text = ask(make(), "/echo", method="PUT", text="ä").data
+    assert (text["body"], text["headers"]["content-type"]) == ("ä", "text/plain; charset=utf-8")
+    assert ask(make(prefix="/status"), "/204").status == 204
+
+
+def test_texts_have_their_own_encoding_and_broken_json_is_text(make: Any) -> None:
+    assert ask(make(), "/text").data == "grüße"
+    broken = ask(make(), "/broken-json")
+    assert (broken.ok, broken.data) == (True, "{")
+
+
+def test_redirects_are_followed_only_when_asked(make: Any) -> None:
+    assert ask(make(), "/moved").status == 302
+    assert ask(make(), "/moved", redirects=True).data == "grüße"
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 500, 503])
+def test_an_error_is_an_answer_with_what_the_service_said(make: Any, status: int) -> None:
+    answer = ask(make(), f"/status/{status}")
+    assert (answer.ok, answer.status) == (False, status)
+    assert answer.data == {"said": "what it is"}
+
+
+# --- limits
+
+
+def test_a_slow_answer_ends_with_the_time(make: Any) -> None:
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match="time limit"):
+        ask(make(), "/sleep", seconds=0.3)
+    assert time.monotonic() - began < 1.2
+
+
+def test_a_server_that_trickles_does_not_outlive_the_call(make: Any) -> None:
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match="time limit"):
+        ask(make(), "/trickle", seconds=0.4)
+    assert time.monotonic() - began < 1.5
+
+
+def test_no_time_left_sends_nothing(make: Any) -> None:
+    driver = make()
+    with pytest.raises(Unreachable, match="time limit"):
+        driver.request({"path": "/echo"}, ADA, Deadline(time.monotonic() - 1))
+    assert Handler.seen == []
+
+
+def test_a_huge_answer_is_cut_while_it_is_read(make: Any) -> None:
+    assert len(ask(make(), "/large", seconds=20).text) == MAX_BYTES
+
+
+def test_nobody_listens(make: Any) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        driver = HttpDriver({}, Endpoint("127.0.0.1", {"http": free.getsockname()[1]}))
+        with pytest.raises(Unreachable, match="refused"):
+            ask(driver, "/echo")
+        driver.close()
+
+
+def test_a_connection_that_is_broken_off(make: Any) -> None:
+    with pytest.raises(Unreachable, match="no answer"):
+        ask(make(), "/hang-up")
+
+
+def test_after_no_answer_the_next_request_works(make: Any) -> None:
+    driver = make()
+    with pytest.raises(Unreachable):
+        ask(driver, "/sleep", seconds=0.2)
+    assert ask(driver, "/echo").ok
+
+
+def test_a_proxy_of_the_surroundings_is_not_used(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert ask(make(), "/echo").ok
+
+
+# --- accounts
+
+
+def test_without_auth_nothing_is_sent(make: Any) -> None:
+    assert "authorization" not in ask(make(), "/echo").data["headers"]
+
+
+def test_basic_sends_each_account_s_own(make: Any) -> None:
+    driver = make(auth={"how": "basic"})
+    ada = ask(driver, "/echo").data["headers"]["authorization"]
+    bob = ask(driver, "/echo", caller=BOB).data["headers"]["authorization"]
+    assert (ada, bob) == ("Basic YWRhOnNlY3JldCBvZiBhZGE=", "Basic Ym9iOnNlY3JldCBvZiBib2I=")
+
+
+LOGIN = {"method": "POST", "path": "/login", "json": {"user": "@USER@", "password": "@PASSWORD@"}}
+
+
+def test_a_token_is_asked_for_once_an_account(make: Any) -> None:
+    driver = make(auth={"how": "login", "request": LOGIN, "token": ["auth", "tokens", 0],
+                        "header": "X-Token", "value": "t=@TOKEN@"})  # fmt: skip
+    told = [ask(driver, "/echo", caller=who).data["headers"]["x-token"] for who in (ADA, BOB, ADA)]
+    assert told == ["t=token-ada", "t=token-bob", "t=token-ada"]
+    assert Handler.logins == ["ada", "bob"]
+    driver.close()
+    assert ask(driver, "/echo").ok
+    assert Handler.logins == ["ada", "bob", "ada"]
+
+
+def test_without_a_token_the_cookie_is_kept_apart_for_each_account(make: Any) -> None:
+    driver = make(auth={"how": "login", "request": LOGIN})
+    told = [ask(driver, "/echo", caller=who).data["headers"]["cookie"] for who in (ADA, BOB, ADA)]
+    assert told == ["session=ada", "session=bob", "session=ada"]
+
+
+def test_a_refused_login_says_what_the_service_said(make: Any) -> None:
+    driver = make(auth={"how": "login", "request": LOGIN})
+    wrong = Caller("hr", "eve", "guessed")
+    with pytest.raises(Unreachable, match=r"login of account 'hr' was answered with 403.*wrong"):
+        ask(driver, "/echo", caller=wrong)
+    assert [each["path"] for each in Handler.seen] == ["/login"]
+    with pytest.raises(Unreachable):  # no half-made client is kept
+        ask(driver, "/echo", caller=wrong)
+
+
+# --- what is wrong with a request
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        ({}, "path"),
+        ({"path": "echo"}, "path"),
+        ({"path": "/echo", "method": "get"}, "method"),
+        ({"path": "/echo", "body": 1}, "body"),
+        ({"path": "/echo", "json": 1, "text": "x"}, None),
+        ({"path": "/echo", "headers": {"a": 1}}, "headers.a"),
+        ("/echo", None),
+    ],
+)
+def test_a_request_of_the_wrong_form_is_not_sent(
+    make: Any, request_: Any, field: str | None
+) -> None:
+    with pytest.raises(InputError) as caught:
+        make().request(request_, ADA, Deadline.after(1))
+    assert caught.value.where.field == field
+    assert Handler.seen == []
+
+
+def test_settings_of_the_wrong_form(port: int) -> None:
+    with pytest.raises(InputError, match="no port 'web'"):
+        HttpDriver({"port": "web"}, Endpoint("127.0.0.1", {"http": port}))
+    with pytest.raises(InputError) as caught:
+        HttpDriver({"auth": {"how": "magic"}}, Endpoint("127.0.0.1", {"http": port}))
+    assert caught.value.where.field == "auth.how"
