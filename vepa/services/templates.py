@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, pass_context
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from vepa.errors import InputError
@@ -62,15 +63,29 @@ def _pick(value: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value[key] for key in keys if key in value}
 
 
+@pass_context
+def _each(context: Context, items: Iterable[Any], expression: str) -> list[Any]:
+    names = context.get_all()
+    return [evaluate(expression, {**names, "it": item}) for item in items]
+
+
+@pass_context
+def _where(context: Context, items: Iterable[Any], expression: str) -> list[Any]:
+    names = context.get_all()
+    return [item for item in items if evaluate(expression, {**names, "it": item})]
+
+
 #: Filters beside Jinja2's own; docs/adding-a-service.md lists them.
 FILTERS: dict[str, Callable[..., Any]] = {
     "b64": _b64,  # text -> base64
+    "each": _each,  # items, expression about `it` -> the expression's values
     "findall": _findall,  # text, pattern -> matches
     "json": _compact,  # value -> JSON text, no HTML escapes
     "part": _part,  # one part of a URL's path, slashes escaped
     "path": _path,  # a URL's path, slashes kept
     "pick": _pick,  # mapping, keys -> the mapping with those keys only
     "replaced": _replaced,  # text, pattern, replacement -> text
+    "where": _where,  # items, expression about `it` -> the items for which it is true
 }
 
 
