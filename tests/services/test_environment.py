@@ -203,13 +203,8 @@ def test_seeds_that_cannot_be_put_together(
     file = write()
     for name, text in seeds.items():
         (file.parent / name).write_text(text)
-    write_files = [*seeds]
-    file.write_text(file.read_text().replace("- seed/memos.yaml", f"- {write_files[0]}"))
-    if len(write_files) > 1:
-        text = file.read_text().replace(
-            "- seed/memos.yaml", "- seed/memos.yaml\n  - seed/more.yaml"
-        )
-        file.write_text(text)
+    listed = "".join(f"\n  - {name}" for name in seeds)
+    file.write_text(file.read_text().replace("\n  - seed/memos.yaml", listed))
     with pytest.raises(SettingError, match=message) as caught:
         load_seed(load_environment(file))
     assert caught.value.where.file is not None

@@ -55,8 +55,8 @@ class Handler(BaseHTTPRequestHandler):
             if options.mode == "hangs":
                 time.sleep(60)
             return self.answer(200 if options.mode != "sick" else 503, {})
-        if self.path == "/private" and user != "admin":
-            return self.answer(403, {"reason": "not for " + user})
+        if self.path == "/private":
+            return self.answer(200 if user == "admin" else 403, {"reason": "not for " + user})
         if self.path == "/seed" and options.mode == "refuses":
             return self.answer(422, {"reason": "no memos today"})
         if self.path == "/slow":
@@ -168,7 +168,8 @@ ENVIRONMENT: dict[str, Any] = {
     "tools": [
         _tool("list", "read", {"path": "/memos"}, {}),
         _tool("show", "read", {"path": "/memos/{{ args.id | part }}"}, {"id": "memo#1"}),
-        _tool("add", "write", {"method": "POST", "path": "/memos", "json": {"text": "{{ args.text }}"}},
+        _tool("add", "write",
+              {"method": "POST", "path": "/memos", "json": {"text": "{{ args.text }}"}},
               {"text": "buy milk"}),
         _tool("remove", "destroy", {"method": "DELETE", "path": "/memos/{{ args.id | part }}"},
               {"id": "memo#2"}),

@@ -43,6 +43,8 @@ _FORMAT = 1
 #: Time for all requests of a seed, and for those of a state.
 _SEED_SECONDS = 180.0
 _STATE_SECONDS = 60.0
+#: No episode begins sooner after the last request of a seed.
+_GRACE_SECONDS = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +192,13 @@ def _make(
         try:
             with Connection(environment, endpoint, world) as connection:
                 captured = plant(connection)
+                planted = time.monotonic()
                 state = state_hash(read_state(connection))
             runtime.keep(slot, key)
         finally:
             runtime.stop(slot)
+        # An episode takes what is younger than a second before it for its own (see `aliases`).
+        time.sleep(max(0.0, planted + _GRACE_SECONDS - time.monotonic()))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return SeedRecord(key, state, captured, time.monotonic() - started)
