@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vepa.corpus.events import EventTable, read_events
+    from vepa.corpus.trajectory import Trajectory, stream_trajectories
     from vepa.errors import InputError, VepaError
+    from vepa.parsing.instrumented import InstrumentedParser
     from vepa.policy.event import Event
     from vepa.policy.matching import CompiledPolicy, Decision
     from vepa.policy.policy import Policy
@@ -32,13 +34,16 @@ _HOME = {
     "Event": "vepa.policy.event",
     "EventTable": "vepa.corpus.events",
     "InputError": "vepa.errors",
+    "InstrumentedParser": "vepa.parsing.instrumented",
     "Policy": "vepa.policy.policy",
     "Project": "vepa.project",
     "Schema": "vepa.policy.schema",
+    "Trajectory": "vepa.corpus.trajectory",
     "VepaError": "vepa.errors",
     "bundled_schema": "vepa.policy.schema",
     "load_policy": "vepa.policy.reading",
     "read_events": "vepa.corpus.events",
+    "stream_trajectories": "vepa.corpus.trajectory",
     "verify": "vepa.policy.verifier",
 }
 
@@ -48,14 +53,17 @@ __all__ = [
     "Event",
     "EventTable",
     "InputError",
+    "InstrumentedParser",
     "Policy",
     "Project",
     "Schema",
+    "Trajectory",
     "VepaError",
     "__version__",
     "bundled_schema",
     "load_policy",
     "read_events",
+    "stream_trajectories",
     "verify",
 ]
 

@@ -62,6 +62,8 @@ def table(group: str) -> str:
     for case in CASES[group]:
         answer = answer_of(group, case)
         verdict = "right" if answer == case["truth"] else "**wrong**"
+        if answer.startswith("unknown"):
+            verdict = "missed"
         name = case["name"].replace("|", "\\|")
         lines.append(f"| {name} | {case['truth']} | {answer} | {verdict} |")
     return "\n".join(lines)

@@ -92,8 +92,8 @@ def episode(name: str, persona: str, lines: list[dict[str, Any]]) -> Trajectory:
         {
             "schema_version": 1,
             "id": name,
-            "tools": [tool.model_dump() for tool in TOOLS],
-            "premises": premises(persona).model_dump(),
+            "tools": TOOLS,
+            "premises": premises(persona),
             "steps": steps,
         }
     )

@@ -10,15 +10,11 @@ from vepa.corpus.arguments import plain_text
 from vepa.corpus.trajectory import Premises
 from vepa.policy.schema import UNKNOWN
 
-__all__ = ["ADDRESS", "Places"]
+__all__ = ["Places"]
 
 #: Least to most outward; of several recipients the most outward one counts.
 _ORDER = ("none", "self", "internal", UNKNOWN, "external", "public")
-#: A mail address, or a Matrix id such as `@anna:office.test`.
-ADDRESS = re.compile(
-    r"[^\s<>,;:\"'()\[\]@]+@[^\s<>,;:\"'()\[\]@]+|[@#!][^\s<>,;\"'()\[\]@:]+:[^\s<>,;\"'()\[\]@]+"
-)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+_URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
 
 
 class Places:

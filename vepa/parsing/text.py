@@ -110,17 +110,18 @@ def sentences(text: str) -> list[list[str]]:
     """
     paragraphs = []
     for block in re.split(r"\n\s*\n", plain_text(text)):
-        pieces: list[str] = []
+        pieces: list[list[str]] = []
         for line in block.split("\n"):
             start = _LINE_START.match(line)
             bare = (line[start.end() :] if start else line).strip()
             if not bare:
                 continue
-            if pieces and start is None and _goes_on(pieces[-1], bare):
-                pieces[-1] = f"{pieces[-1]} {bare}"
+            if pieces and start is None and _goes_on(pieces[-1][-1], bare):
+                pieces[-1].append(bare)
             else:
-                pieces.append(bare)
-        found = [part for piece in pieces for part in _SENTENCE_END.split(piece) if part.strip()]
+                pieces.append([bare])
+        whole = [" ".join(piece) for piece in pieces]
+        found = [part for piece in whole for part in _SENTENCE_END.split(piece) if part.strip()]
         if found:
             paragraphs.append(found)
     return paragraphs

@@ -77,10 +77,11 @@ def _values(text: str) -> Iterator[str]:
     parts = [part for part in _BREAK.split(text) if part]
     addresses = [part for part in parts if "@" in part or "://" in part]
     if addresses:
-        yield from addresses
+        yield from (address for address in addresses if words_of(address))
     elif _is_statement(text):
-        for quoted in _QUOTED.findall(text):
-            yield quoted[0] or quoted[1]
+        for single, double in _QUOTED.findall(text):
+            if words_of(single or double):
+                yield single or double
     elif words_of(text):
         yield text
 
