@@ -16,12 +16,17 @@ from typing import Any
 
 import pytest
 
-from vepa.errors import InputError, ServiceError
+from vepa.errors import InputError, RunError, ServiceError
 from vepa.services import Environment, Office, clean_up, load_environment
+from vepa.services.compose import FIRST_PORT, compose_document
 from vepa.services.contract import keep_contract
+from vepa.services.drivers import Endpoint
 from vepa.services.places import Places, places
 from vepa.services.runtimes.docker_runtime import DockerRuntime
 from vepa.services.runtimes.images import BASE, LABELS, connect
+from vepa.services.snapshots import read_state
+from vepa.services.steps import Connection
+from vepa.services.world import load_world
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
 
@@ -262,6 +267,43 @@ def test_the_log_is_kept(make, world_file, root):
         assert office.condition("notes").state == "stopped"
         assert "notes: listening" in office.logs("notes")
         assert "notes: listening" in (root.office(office.id) / "notes" / "service.log").read_text()
+
+
+def test_the_compose_file_is_true(make, world_file, engine):
+    """What it says, done by hand: the seeded service, at the address that it was told."""
+    environment = make()
+    with up(environment, world_file) as office:
+        seed = office.state("notes")
+    told = compose_document([environment], world_file)["services"]["notes"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    chosen = f"${{VEPA_PORT_NOTES_HTTP:-{FIRST_PORT}}}"
+    network = engine.networks.create("vepa-test-compose")
+    container = engine.containers.run(
+        told["image"],
+        detach=True,
+        environment={"VEPA_SPEC": told["environment"]["VEPA_SPEC"].replace(chosen, str(port))},
+        ports={told["ports"][0].rpartition(":")[2]: ("127.0.0.1", port)},
+        network=network.name,
+        cap_drop=told["cap_drop"],
+        security_opt=told["security_opt"],
+    )
+    try:
+        there = Endpoint("127.0.0.1", {"http": port})
+        with Connection(environment, there, load_world(world_file)) as it:
+            assert until(lambda: state_or_none(it)) == seed
+        assert container.exec_run(told["healthcheck"]["test"][1:]).exit_code == 0
+    finally:
+        container.remove(force=True)
+        network.remove()
+
+
+def state_or_none(connection: Connection) -> Any:
+    try:
+        return read_state(connection)
+    except RunError:
+        return None
 
 
 OWNER = """

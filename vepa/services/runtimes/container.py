@@ -234,7 +234,7 @@ class Keeper:
         for outer, inner in self.spec["relay"].items():
 
             async def serve(
-                reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int = inner
+                reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int = int(inner)
             ) -> None:
                 await self._carry(reader, writer, port)
 
@@ -329,11 +329,15 @@ def _mirror() -> Any:
 
 def keep() -> int:
     """Wait for the spec, then keep its service."""
-    while not GO.exists():
-        time.sleep(0.01)
-    GO.unlink()
-    spec = json.loads(SPEC.read_text("utf-8"))
     os.umask(0o077)
+    given = os.environ.get("VEPA_SPEC")
+    if given:  # from a compose file, which knows the ports beforehand
+        SPEC.write_text(given, "utf-8")
+    else:
+        while not GO.exists():
+            time.sleep(0.01)
+        GO.unlink()
+    spec = json.loads(SPEC.read_text("utf-8"))
     for folder in (DATA, FILES, TEMPORARY):
         folder.mkdir(exist_ok=True)
     return asyncio.run(_keep(spec))
@@ -360,7 +364,7 @@ def health() -> int:
     """Whether every port of the service answers."""
     try:
         for port in json.loads(SPEC.read_text("utf-8"))["relay"].values():
-            socket.create_connection(("127.0.0.1", port), 2).close()
+            socket.create_connection(("127.0.0.1", int(port)), 2).close()
     except (OSError, ValueError):
         return 1
     return 0

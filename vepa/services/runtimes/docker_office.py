@@ -17,6 +17,7 @@ from typing import Any
 from vepa.errors import RunError
 from vepa.files import sha256_of
 from vepa.services.runtimes.base import Slot
+from vepa.services.runtimes.docker_plan import NETWORK_OPTIONS
 from vepa.services.runtimes.images import LABELS
 from vepa.services.runtimes.launcher import started
 
@@ -130,11 +131,7 @@ class Offices:
                     name,
                     driver="bridge",
                     labels={LABELS["root"]: self.mark, LABELS["office"]: office},
-                    # Nothing leads out, and what is published is published on loopback.
-                    options={
-                        "com.docker.network.bridge.enable_ip_masquerade": "false",
-                        "com.docker.network.bridge.host_binding_ipv4": "127.0.0.1",
-                    },
+                    options=NETWORK_OPTIONS,
                 )
             except APIError as error:
                 raise RunError(

@@ -26,15 +26,22 @@ from vepa.services.templates import render
 
 __all__ = [
     "ASK",
+    "HEALTH",
     "HOST",
+    "LATEST",
+    "NETWORK_OPTIONS",
+    "PIDS",
     "VARIABLE",
     "form_of",
     "office_archive",
     "official_archive",
     "official_reference",
+    "official_settings",
     "outer_ports",
     "recipe_of",
+    "seed_repository",
     "settings_of",
+    "spec_of",
 ]
 
 Form = Literal["built", "official"]
@@ -47,13 +54,24 @@ VARIABLE = "VEPA_DOCKER_IMAGES"
 _PYTHON = "/opt/services/bin/python"
 _CONTAINER = [_PYTHON, "-I", "-S", "/opt/vepa/container.py"]
 ASK = [*_CONTAINER, "ask"]
+#: Ends well when the service answers.
+HEALTH = ["CMD", *_CONTAINER, "health"]
+#: Nothing leads out of an office's network, and what is published is published on loopback.
+NETWORK_OPTIONS = {
+    "com.docker.network.bridge.enable_ip_masquerade": "false",
+    "com.docker.network.bridge.host_binding_ipv4": HOST,
+}
 #: Of the Python in the images, as the name of their base says.
 _VERSION = BASE.partition(":")[2].partition("-")[0]
 _DATA, _FILES = "/office/data", "/office/files"
 #: The user of the built images.
 _UID = 10001
+#: Tag of the seed that was kept last, for compose files.
+LATEST = "latest"
 #: Ports of a built container's own address that are relayed to its service.
 _FIRST_RELAYED = 20001
+#: Processes and threads that a container may have.
+PIDS = 512
 _MIB = 1024 * 1024
 #: What start scripts of official images need to give their data to their user, and no more.
 _OFFICIAL_CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"]
@@ -92,6 +110,11 @@ def recipe_of(environment: Environment) -> Recipe:
     )
 
 
+def seed_repository(environment: Environment) -> str:
+    """Where the seeded containers of an environment are kept as images, tagged with their keys."""
+    return f"vepa-seed/{environment.name}"
+
+
 def outer_ports(environment: Environment) -> dict[str, int]:
     """Name -> port of the container's own address."""
     if form_of(environment) == "official":
@@ -122,24 +145,24 @@ def settings_of(slot: Slot, fixed: Mapping[str, int]) -> dict[str, Any]:
         },
         "mem_limit": environment.docker.memory * _MIB,
         "memswap_limit": environment.docker.memory * _MIB,
-        "pids_limit": 512,
+        "pids_limit": PIDS,
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
         "log_config": LogConfig(type="json-file", config={"max-size": "10m", "max-file": "2"}),
     }
     if form_of(environment) == "built":
         return settings | {"healthcheck": _healthcheck()}
-    return settings | _official(slot)
+    return settings | official_settings(slot)
 
 
 def _healthcheck() -> dict[str, Any]:
     """For people who look at the engine; the runtime asks the service itself."""
     second = 10**9
-    test = ["CMD", *_CONTAINER, "health"]
-    return {"test": test, "interval": 30 * second, "timeout": 10 * second, "retries": 3}
+    return {"test": HEALTH, "interval": 30 * second, "timeout": 10 * second, "retries": 3}
 
 
-def _official(slot: Slot) -> dict[str, Any]:
+def official_settings(slot: Slot) -> dict[str, Any]:
+    """What differs for an official image: variables, user or capabilities, command."""
     docker = slot.environment.docker
     names = _official_names(slot)
     settings: dict[str, Any] = {
@@ -185,6 +208,14 @@ def office_archive(slot: Slot, ports: Mapping[str, int], fresh: bool) -> bytes:
     fresh
         Whether its data folder is empty and has to be prepared.
     """
+    archive = _Archive(uid=_UID)
+    archive.file("/office/spec.json", json.dumps(spec_of(slot, ports, fresh)), 0o600)
+    archive.file("/office/go", "", 0o600)  # the last one: what it announces is complete
+    return archive.bytes()
+
+
+def spec_of(slot: Slot, ports: Mapping[str, Any], fresh: bool) -> dict[str, Any]:
+    """What `container.py` has to know; parameters as of `office_archive`."""
     process = slot.environment.process
     names = {
         **base_context(slot.environment, slot.world, Endpoint(HOST, ports)),
@@ -196,7 +227,7 @@ def office_archive(slot: Slot, ports: Mapping[str, int], fresh: bool) -> bytes:
         "run": f"{_FILES}/run",
     }
     outer = outer_ports(slot.environment)
-    spec = {
+    return {
         "argv": _texts(render(process.command, names)),
         "env": {key: str(value) for key, value in render(process.environment, names).items()},
         "files": {_inside(path): str(render(text, names)) for path, text in process.files.items()},
@@ -205,10 +236,6 @@ def office_archive(slot: Slot, ports: Mapping[str, int], fresh: bool) -> bytes:
         "stop_signal": process.stop.signal,
         "grace": process.stop.seconds,
     }
-    archive = _Archive(uid=_UID)
-    archive.file("/office/spec.json", json.dumps(spec), 0o600)
-    archive.file("/office/go", "", 0o600)  # the last one: what it announces is complete
-    return archive.bytes()
 
 
 def _texts(values: Any) -> list[str]:

@@ -94,7 +94,8 @@ class DockerRuntime:
         container.stop(timeout=int(slot.environment.process.stop.seconds) + 1)
         repository, tag = _seed_image(slot.environment, key).split(":")
         labels = {LABELS["environment"]: slot.name, LABELS["content"]: key}
-        container.commit(repository=repository, tag=tag, conf={"Labels": labels})
+        image = container.commit(repository=repository, tag=tag, conf={"Labels": labels})
+        image.tag(repository, plan.LATEST)
         self.stop(slot)
 
     @told
@@ -337,7 +338,7 @@ class _OpenCheck:
 
 
 def _seed_image(environment: Environment, key: str) -> str:
-    return f"vepa-seed/{environment.name}:{key[:16]}"
+    return f"{plan.seed_repository(environment)}:{key[:16]}"
 
 
 def _with_wheels(recipe: Recipe, wheels: os.PathLike[str]) -> Recipe:
