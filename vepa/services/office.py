@@ -369,8 +369,8 @@ class Office:
     def _bring_up(self, environment: Environment, progress: Progress | None) -> None:
         try:
             self._start(environment, progress)
-        except InputError:
-            raise
+        except InputError as error:
+            raise error.at(file=str(environment.file)) from None
         except RunError as error:
             raise ServiceError(
                 str(error),
