@@ -167,7 +167,9 @@ class Connection:
 def base_context(environment: Environment, world: World, endpoint: Endpoint) -> dict[str, Any]:
     """What every template of an environment may name."""
     data = world.model_dump(mode="json", by_alias=True)
+    # By their ids, and with underscores, so that templates can write `secrets.mail_admin`.
     secrets = {secret["id"]: secret["value"] for secret in data["secrets"]}
+    secrets |= {key.replace("-", "_"): value for key, value in secrets.items()}
     known = {"world": data, "secrets": secrets}
     accounts: dict[str, dict[str, Any]] = {}
     people = {person["id"]: person for person in data["people"]}

@@ -6,7 +6,11 @@ Settings (`drivers: {http: ...}`)::
     prefix: /office                 # before every path
     headers: {X-Requested-With: rest}
     auth:
-      how: basic                    # basic | login | none
+      how: basic                    # basic | header | login | none
+    # or, for keys that are sent as they are (they stand for the account's password):
+      how: header
+      header: Authorization
+      value: "Bearer @PASSWORD@"    # @USER@ too
     # or, for services that hand out a token or a cookie:
       how: login
       request: {method: POST, path: /login, json: {user: "@USER@", password: "@PASSWORD@"}}
@@ -76,7 +80,7 @@ class Request(Parcel):
 class Auth(Parcel):
     """How a caller proves who it is (the module's head shows it)."""
 
-    how: Literal["none", "basic", "login"] = "none"
+    how: Literal["none", "basic", "header", "login"] = "none"
     request: dict[str, Any] = {}
     accept: list[int] = [200]
     token: list[str | int] = []
@@ -127,6 +131,9 @@ class HttpDriver:
             auth=(caller.user, caller.password) if auth.how == "basic" else None,
             trust_env=False,  # a proxy of the surroundings is not for loopback
         )
+        if auth.how == "header":
+            marks = {"@USER@": caller.user, "@PASSWORD@": caller.password}
+            client.headers[auth.header] = str(_filled(auth.value, marks))
         if auth.how == "login":
             try:
                 self._log_in(client, auth, caller, deadline)
