@@ -209,7 +209,8 @@ class TestLife:
             wanted = spec(tmp_path, argv=["sleep", "60"])
             with running(wanted) as handle:
                 pid = status(handle.folder).process.pid
-                assert {entry.name for entry in Path(f"/proc/{pid}/fd").iterdir()} == set("012")
+                fds = Path(f"/proc/{pid}/fd")  # the loader has its libraries open for a moment
+                wait_for(lambda: {entry.name for entry in fds.iterdir()} == set("012"))
                 lines = Path(f"/proc/{pid}/status").read_text().splitlines()
                 masks = dict(line.split(":\t") for line in lines if line.startswith("Sig"))
                 reserved = 0b11 << 31  # 32 and 33 are the C library's own
