@@ -19,7 +19,7 @@ from vepa.services.drivers import Endpoint
 from vepa.services.environment import Environment
 from vepa.services.install import Layout, install, installed, layout
 from vepa.services.places import Places, make_private, places
-from vepa.services.runtimes import processes
+from vepa.services.runtimes import marks, processes
 from vepa.services.runtimes.base import Condition, Progress, RuntimeName, Slot
 from vepa.services.runtimes.health import BannerCheck, HttpCheck, TcpCheck, wait_healthy
 from vepa.services.runtimes.memory import proportional_memory
@@ -122,7 +122,7 @@ class ProcessRuntime:
             if reset.signal is not None:
                 status = processes.status(slot.folder)
                 if status is not None and status.process is not None:
-                    os.kill(status.process.pid, signal.Signals[f"SIG{reset.signal}"])
+                    marks.send(status.process, signal.Signals[f"SIG{reset.signal}"])
         else:
             processes.restart(handle, restore=True)
             self._wait(slot, handle)
