@@ -15,7 +15,10 @@ import vepa as package
 from vepa.cli import console
 from vepa.errors import MissingExtraError
 
-HEAVY = ("numpy", "pydantic", "yaml", "polars", "prefect", "rich", "vepa.policy")
+HEAVY = (
+    *("numpy", "pydantic", "yaml", "polars", "prefect", "rich", "jinja2", "httpx", "docker"),
+    *("vepa.policy", "vepa.services"),
+)
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -28,7 +31,7 @@ def test_help_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *shown, last = done.stdout.strip().splitlines()
     assert last == "[] 0"
-    for verb in ("policy", "schema", "decide", "validate", "run", "bench"):
+    for verb in ("policy", "schema", "decide", "validate", "run", "bench", "services", "tools"):
         assert any(line.strip().startswith(verb) for line in shown), f"{verb} is not listed"
 
 
@@ -62,7 +65,7 @@ def test_usage_errors_end_with_2_and_say_where_help_is(
     assert set(ran.json["error"]) == {"message", "file", "line", "field", "remedy"}
 
 
-@pytest.mark.parametrize("group", [(), ("policy",), ("schema",)])
+@pytest.mark.parametrize("group", [(), ("policy",), ("schema",), ("services",), ("tools",)])
 def test_without_a_verb_help_goes_to_stderr(vepa: Any, group: tuple[str, ...]) -> None:
     ran = vepa(*group)
     assert (ran.code, ran.out) == (2, "")
