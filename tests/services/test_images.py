@@ -17,11 +17,10 @@ from vepa.services.runtimes.images import (
     Recipe,
     base_id,
     build_image,
-    collect_wheels,
     connect,
     find_image,
-    wheels_fit,
 )
+from vepa.services.runtimes.wheels import collect_wheels, wheels_fit
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from vepa.errors import RunError, SettingError
-from vepa.services.runtimes.images import collect_wheels, connect
+from vepa.services.runtimes.images import connect
+from vepa.services.runtimes.wheels import collect_wheels
 
 
 def test_no_engine(monkeypatch, tmp_path):

@@ -62,7 +62,7 @@ class Keeper:
         self.busy = True  # the service is being stopped or started: its end is no news
         self.gone = asyncio.Event()
         self.exit: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self.writers: set[asyncio.StreamWriter] = set()
+        self.relay = beside("relay").Relay(spec["relay"])
 
     def end(self, code: int) -> None:
         """Let this program end."""
@@ -184,7 +184,7 @@ class Keeper:
         """Carry out what was asked; raises when it cannot be."""
         do = request["do"]
         if do == "mirror":
-            mirror = _mirror()
+            mirror = beside("mirror").mirror
             for part in request["paths"] or ["."]:
                 mirror(SEED / part, DATA / part)
             self.render_data()
@@ -193,8 +193,8 @@ class Keeper:
         elif do == "restart":
             self.busy = True
             await self.stop()
-            self.hang_up()
-            _mirror()(SEED, DATA)
+            self.relay.hang_up()
+            beside("mirror").mirror(SEED, DATA)
             self.start()
             self.busy = False
         elif do == "keep":
@@ -226,43 +226,6 @@ class Keeper:
             # With this program everything in the container ends, the one who asked too: let it.
             asyncio.get_running_loop().call_later(0.5, self.end, 1)
 
-    # ---- relay
-
-    async def relay(self) -> None:
-        """Carry connections from the container's address to the service."""
-        address = socket.gethostbyname(socket.gethostname())
-        for outer, inner in self.spec["relay"].items():
-
-            async def serve(
-                reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int = int(inner)
-            ) -> None:
-                await self._carry(reader, writer, port)
-
-            await asyncio.start_server(serve, address, int(outer), backlog=256)
-
-    async def _carry(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int
-    ) -> None:
-        try:
-            there, back = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            writer.transport.abort()  # nobody listens: the client sees a reset, no orderly end
-            return
-        self.writers |= {writer, back}
-        try:
-            await asyncio.gather(_pump(reader, back), _pump(there, writer))
-        except OSError:
-            writer.transport.abort()
-        finally:
-            self.writers -= {writer, back}
-            writer.close()
-            back.close()
-
-    def hang_up(self) -> None:
-        """End the connections to a service that is gone."""
-        for writer in list(self.writers):
-            writer.transport.abort()
-
     # ---- life
 
     async def run(self) -> int:
@@ -271,7 +234,7 @@ class Keeper:
         loop.add_signal_handler(signal.SIGCHLD, self.reap)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.end, 0)
-        await self.relay()
+        await self.relay.open()
         CONTROL.unlink(missing_ok=True)
         await asyncio.start_unix_server(self.control, CONTROL)
         CONTROL.chmod(0o600)
@@ -285,14 +248,6 @@ class Keeper:
         self.busy = True
         await self.stop()
         return code
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65536):
-        writer.write(data)
-        await writer.drain()
-    if writer.can_write_eof() and not writer.transport.is_closing():
-        writer.write_eof()
 
 
 def _end(code: int) -> str:
@@ -318,13 +273,14 @@ def _descendants() -> list[int]:
     return [pid for pid in parents if pid != me and ours(pid)]
 
 
-def _mirror() -> Any:
-    path = Path(__file__).with_name("mirror.py")
-    found = importlib.util.spec_from_file_location("mirror", path)
-    assert found is not None and found.loader is not None
+def beside(name: str) -> Any:
+    """A module that lies beside this script; it has no search path."""
+    found = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert found is not None
+    assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    return module.mirror
+    return module
 
 
 def keep() -> int:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from vepa.errors import RunError, SettingError, Where
@@ -19,28 +17,31 @@ from vepa.services.places import Places, make_private, places
 from vepa.services.runtimes import docker_plan as plan
 from vepa.services.runtimes.base import Condition, Progress, RuntimeName, Slot
 from vepa.services.runtimes.docker_errors import PortInUseError, told
+from vepa.services.runtimes.docker_looks import (
+    checks_of,
+    death,
+    known_ports,
+    log_end,
+    memory_of,
+    published,
+    remember_ports,
+    watcher,
+)
 from vepa.services.runtimes.docker_office import Offices
-from vepa.services.runtimes.health import BannerCheck, HttpCheck, wait_healthy
+from vepa.services.runtimes.health import wait_healthy
 from vepa.services.runtimes.images import (
     LABELS,
-    Recipe,
     base_id,
     build_image,
-    collect_wheels,
     connect,
     find_image,
     image_reference,
-    wheels_fit,
 )
+from vepa.services.runtimes.wheels import collect_wheels, wheels_fit
 
 __all__ = ["DockerRuntime"]
 
-_MIB = 1024 * 1024
 _LOG = "service.log"
-#: Name -> port of this machine, for a container that has to be made again: an ended one has none.
-_PORTS = "ports.json"
-#: A container's state is not asked for more often than this while a service gets healthy.
-_LOOK_SECONDS = 0.2
 
 
 class DockerRuntime:
@@ -110,13 +111,13 @@ class DockerRuntime:
     def restore(self, slot: Slot, key: str) -> Endpoint:
         """See `Runtime.restore`; where nothing in the container can do it, by a new container."""
         container = self._offices.find(slot)
-        ports = _published(slot, container) if container is not None else None
+        ports = published(slot, container) if container is not None else None
         running = ports is not None and container.status == "running"
         if not running or plan.form_of(slot.environment) == "official":
             if container is not None:
                 container.remove(force=True, v=True)
             try:
-                return self._start(slot, key, _known_ports(slot))
+                return self._start(slot, key, known_ports(slot))
             except PortInUseError:  # somebody has taken it meanwhile
                 return self._start(slot, key, {})
         reset = slot.environment.reset
@@ -134,19 +135,19 @@ class DockerRuntime:
         container = self._offices.find(slot)
         if container is None:
             return Condition("stopped")
-        ports = _published(slot, container)
-        reason = _death(container)
+        ports = published(slot, container)
+        reason = death(container)
         if reason is not None or ports is None:
-            reason = f"{reason or 'its ports are not published'}\n{_log(container, 8)}".rstrip()
+            reason = f"{reason or 'its ports are not published'}\n{log_end(container, 8)}".rstrip()
             return Condition("failed", reason=reason)
-        return Condition("running", Endpoint(plan.HOST, ports), memory=self._memory(container))
+        return Condition("running", Endpoint(plan.HOST, ports), memory=memory_of(container))
 
     @told
     def logs(self, slot: Slot, lines: int) -> str:
         """See `Runtime.logs`."""
         container = self._offices.find(slot)
         if container is not None:
-            return _log(container, lines)
+            return log_end(container, lines)
         kept = slot.folder / _LOG
         text = kept.read_text("utf-8", "replace") if kept.is_file() else ""
         return "\n".join(text.splitlines()[-lines:])
@@ -160,7 +161,7 @@ class DockerRuntime:
         if container is not None:
             with suppress(APIError):
                 if slot.folder.is_dir():
-                    write_atomic(slot.folder / _LOG, _log(container, 10_000) + "\n")
+                    write_atomic(slot.folder / _LOG, log_end(container, 10_000) + "\n")
             with suppress(NotFound):
                 container.remove(force=True, v=True)
         self._offices.close(slot.office)
@@ -214,7 +215,7 @@ class DockerRuntime:
         if recipe.packages and wheels_fit(self._client, recipe.base):
             kept = self._places.root / "wheels"
             wheels = collect_wheels(recipe.packages, recipe.constraints, kept, progress)
-            recipe = _with_wheels(recipe, wheels)
+            recipe = replace(recipe, wheels=wheels)
         return build_image(self._client, recipe, progress)
 
     def _image(self, environment: Environment, snapshot: str | None) -> str:
@@ -251,7 +252,7 @@ class DockerRuntime:
             else:
                 self._offices.close(slot.office)
             raise
-        write_atomic(slot.folder / _PORTS, json.dumps(ports))
+        remember_ports(slot, ports)
         return Endpoint(plan.HOST, ports)
 
     def _run(self, slot: Slot, container: Any, *, fresh: bool) -> dict[str, int]:
@@ -261,39 +262,25 @@ class DockerRuntime:
             container.put_archive("/", plan.official_archive(slot, fresh))
         container.start()
         container.reload()
-        ports = _published(slot, container)
+        ports = published(slot, container)
         if ports is None:
             raise RunError(
-                f"{slot.name}: {_death(container) or 'its ports are not published'}\n"
-                + _log(container, 20)
+                f"{slot.name}: {death(container) or 'its ports are not published'}\n"
+                + log_end(container, 20)
             )
         if not official:
             container.put_archive("/", plan.office_archive(slot, ports, fresh))
         return ports
 
     def _wait(self, slot: Slot, container: Any, ports: Mapping[str, int]) -> None:
-        health = slot.environment.health
-        checks: list[Any] = []
-        for check in health.checks:
-            if check.path is not None:
-                checks.append(HttpCheck(check.port, check.path, tuple(check.status)))
-            elif check.banner is not None:
-                checks.append(BannerCheck(check.port, check.banner.encode()))
-            else:
-                checks.append(_OpenCheck(check.port))
-        looked = [0.0]
-
-        def alive() -> str | None:
-            if time.monotonic() - looked[0] < _LOOK_SECONDS:
-                return None
-            looked[0] = time.monotonic()
-            container.reload()
-            return _death(container)
-
         wait_healthy(
-            checks, ports, health.seconds, alive,
-            name=slot.name, log=lambda: _log(container, 20),
-        )  # fmt: skip
+            checks_of(slot),
+            ports,
+            slot.environment.health.seconds,
+            watcher(container),
+            name=slot.name,
+            log=lambda: log_end(container, 20),
+        )
 
     def _ask(self, slot: Slot, container: Any, request: Mapping[str, Any]) -> None:
         """Have the first process of a built container do something."""
@@ -301,90 +288,9 @@ class DockerRuntime:
         if done.exit_code != 0:
             raise RunError(
                 f"{slot.name}: {request['do']} failed in its container: "
-                f"{done.output.decode('utf-8', 'replace').strip()}\n{_log(container, 8)}"
+                f"{done.output.decode('utf-8', 'replace').strip()}\n{log_end(container, 8)}"
             )
-
-    def _memory(self, container: Any) -> float | None:
-        from docker.errors import APIError
-
-        try:
-            usage = self._client.api.stats(container.id, stream=False, one_shot=True)
-            memory = usage["memory_stats"]
-            idle = memory["stats"].get("total_inactive_file", memory["stats"].get("inactive_file"))
-            return float(memory["usage"] - (idle or 0)) / _MIB
-        except (APIError, KeyError):
-            return None
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenCheck:
-    """A port accepts connections and keeps them.
-
-    The engine's proxy accepts on behalf of a service that is not there yet, and hangs up at once.
-    """
-
-    port: str
-
-    def look(self, number: int, seconds: float) -> str | None:
-        """Why it is not healthy; None when it is."""
-        import socket
-
-        with socket.create_connection((plan.HOST, number), seconds) as connection:
-            connection.settimeout(min(seconds, 0.25))
-            try:
-                return None if connection.recv(1) else "hung up"
-            except TimeoutError:
-                return None
 
 
 def _seed_image(environment: Environment, key: str) -> str:
     return f"{plan.seed_repository(environment)}:{key[:16]}"
-
-
-def _with_wheels(recipe: Recipe, wheels: os.PathLike[str]) -> Recipe:
-    from dataclasses import replace
-    from pathlib import Path
-
-    return replace(recipe, wheels=Path(wheels))
-
-
-def _published(slot: Slot, container: Any) -> dict[str, int] | None:
-    """Name -> port of this machine; None while they are not all published."""
-    bound = container.ports
-    found = {
-        name: bound.get(f"{port}/tcp") for name, port in plan.outer_ports(slot.environment).items()
-    }
-    if not all(found.values()):
-        return None
-    return {name: int(bindings[0]["HostPort"]) for name, bindings in found.items() if bindings}
-
-
-def _known_ports(slot: Slot) -> dict[str, int]:
-    """The ports that the service had; none where they are not on record."""
-    try:
-        ports: dict[str, int] = json.loads((slot.folder / _PORTS).read_text("ascii"))
-    except FileNotFoundError:
-        return {}
-    return ports
-
-
-def _death(container: Any) -> str | None:
-    """Why a container does not run; None while it does."""
-    if container.status == "running":
-        return None
-    state = container.attrs["State"]
-    if state.get("OOMKilled"):
-        return "its container was killed: it needed more memory than `docker.memory` allows"
-    if container.status == "created":
-        return f"its container was not started: {state.get('Error') or 'no reason given'}"
-    text = f"its container ended with exit code {state.get('ExitCode')}"
-    return f"{text}: {state['Error']}" if state.get("Error") else text
-
-
-def _log(container: Any, lines: int) -> str:
-    from docker.errors import APIError
-
-    try:
-        return str(container.logs(tail=lines).decode("utf-8", "replace").rstrip("\n"))
-    except APIError:
-        return ""

@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import io
 import os
-import platform
-import shutil
-import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from vepa.errors import InputError, MissingExtraError, RunError, SettingError, Where
-from vepa.files import canonical_json, read_text, sha256_of
+from vepa.files import canonical_json, sha256_of
 from vepa.project import package_content
-from vepa.services.places import make_private
 from vepa.services.runtimes.base import Progress
 
 __all__ = [
@@ -32,11 +27,10 @@ __all__ = [
     "Recipe",
     "base_id",
     "build_image",
-    "collect_wheels",
     "connect",
     "find_image",
     "image_reference",
-    "wheels_fit",
+    "last_lines",
 ]
 
 #: What every built image starts from; its Python is the one that the packages were tried with.
@@ -50,10 +44,9 @@ LABELS = {
     "root": "vepa.root",
 }
 #: Files of the library that an image carries.
-_CARRIED = ("container.py", "mirror.py")
+_CARRIED = ("container.py", "mirror.py", "relay.py")
 #: What of an environment's folder no running service needs.
 _LEFT_OUT = ("environment.yaml", "seed", "__pycache__")
-_PIP_SECONDS = 900
 _LINES_SHOWN = 12
 #: Clients keep their connections: one a process and engine.
 _clients: dict[tuple[int, str | None, str | None], Any] = {}
@@ -208,88 +201,6 @@ def find_image(client: Any, reference: str) -> Any:
         return None
 
 
-def wheels_fit(client: Any, base: str = BASE) -> bool:
-    """Whether wheels that this Python collects would run in the image."""
-    version = f":{sys.version_info.major}.{sys.version_info.minor}-"
-    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-    engine = client.version()
-    same = engine.get("Os") == "linux" and engine.get("Arch") == machine
-    return sys.platform == "linux" and same and version in base
-
-
-def collect_wheels(
-    packages: Sequence[str],
-    constraints: Path | None,
-    folder: Path,
-    progress: Progress | None = None,
-) -> Path:
-    """Wheels of the packages and of all that they need, from pip's ordinary sources.
-
-    Parameters
-    ----------
-    packages
-        Pinned packages.
-    constraints
-        Versions of what they need in turn.
-    folder
-        Keeps the sets, one folder each; a set that is there is not collected again.
-    progress
-        Told when pip is asked.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder of this set.
-
-    Raises
-    ------
-    RunError
-        When pip cannot get them.
-    """
-    text = read_text(constraints) if constraints else ""
-    key = sha256_of(canonical_json([sorted(packages), text, sys.version, platform.machine()]))
-    target = folder / key[:16]
-    if target.is_dir():
-        return target
-    if progress:
-        progress(f"collecting wheels of {', '.join(packages)}")
-    make_private(folder)
-    work = Path(tempfile.mkdtemp(dir=folder, prefix=".collect-"))
-    try:
-        _pip_wheel(packages, constraints, work)
-        if not target.is_dir():
-            work.rename(target)
-    except OSError:
-        if not target.is_dir():  # somebody else was faster otherwise
-            raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return target
-
-
-def _pip_wheel(packages: Sequence[str], constraints: Path | None, target: Path) -> None:
-    argv = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
-    argv += ["--wheel-dir", str(target)]
-    if constraints:
-        argv += ["--constraint", str(constraints)]
-    try:
-        done = subprocess.run(
-            [*argv, *packages],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PIP_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise RunError(f"pip collected no wheels within {_PIP_SECONDS} s") from None
-    if done.returncode != 0:
-        raise RunError(
-            f"pip cannot collect the wheels of {', '.join(packages)}:\n"
-            + _tail((done.stderr or done.stdout).splitlines())
-        )
-
-
 def _arguments(recipe: Recipe) -> dict[str, str]:
     offline = "--no-index --find-links /build/wheels"
     return {
@@ -366,7 +277,7 @@ def _build(client: Any, recipe: Recipe, context: Any, reference: str, content: s
         lines = "".join(str(item.get("stream", "")) for item in error.build_log).splitlines()
         raise RunError(
             f"the image of {recipe.name} cannot be built: {error.msg}\n"
-            + _tail(line for line in lines if line.strip())
+            + last_lines(line for line in lines if line.strip())
         ) from None
     except APIError as error:
         raise RunError(f"the image of {recipe.name} cannot be built: {_said(error)}") from None
@@ -376,5 +287,6 @@ def _said(error: Exception) -> str:
     return str(getattr(error, "explanation", None) or error)
 
 
-def _tail(lines: Iterable[str]) -> str:
+def last_lines(lines: Iterable[str]) -> str:
+    """The end of some output, set in for a message."""
     return "\n".join(f"  {line}" for line in list(lines)[-_LINES_SHOWN:])
