@@ -80,6 +80,8 @@ def in_queue(db, userid, itemid, column):
 
 def may_see(db, userid, itemid):
     """Readers of the queue, whoever filed it, whoever it is assigned to; everybody if public."""
+    if db.issue.is_retired(itemid):
+        return False
     if db.issue.get(itemid, "public"):
         return True
     if userid in (db.issue.get(itemid, "creator"), db.issue.get(itemid, "assignedto")):
@@ -89,13 +91,15 @@ def may_see(db, userid, itemid):
 
 def may_work(db, userid, itemid):
     """Workers of the queue, and whoever it is assigned to."""
+    if db.issue.is_retired(itemid):
+        return False
     if userid == db.issue.get(itemid, "assignedto"):
         return True
     return in_queue(db, userid, itemid, "workers")
 
 
 def filed_it(db, userid, itemid):
-    return userid == db.issue.get(itemid, "creator")
+    return userid == db.issue.get(itemid, "creator") and not db.issue.is_retired(itemid)
 
 
 def sees_its_issue(classname):
@@ -106,12 +110,16 @@ def sees_its_issue(classname):
     return check
 
 
+def is_public(db, _userid, itemid):
+    return db.issue.get(itemid, "public") and not db.issue.is_retired(itemid)
+
+
 def public_message(db, userid, itemid):
     of = db.msg.get(itemid, "issue")
-    return of is not None and db.issue.get(of, "public") and db.msg.get(itemid, "audience")
+    return of is not None and db.msg.get(itemid, "audience") and is_public(db, userid, of)
 
 
-def own_record(db, userid, itemid):
+def own_record(_db, userid, itemid):
     return userid == itemid
 
 
@@ -148,6 +156,6 @@ allow("User", "Retire", "issue", check=may_work)
 allow("User", "Restore", "issue", check=may_work)
 # What is public can be read by anybody who reaches the server.
 allow("Anonymous", "Search", "issue")
-allow("Anonymous", "View", "issue", check=lambda db, userid, itemid: db.issue.get(itemid, "public"))
+allow("Anonymous", "View", "issue", check=is_public)
 allow("Anonymous", "Search", "msg")
 allow("Anonymous", "View", "msg", check=public_message)
