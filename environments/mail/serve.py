@@ -1,7 +1,7 @@
 """One process, one office's mail: IMAP (pymap, maildirs) and SMTP submission (aiosmtpd).
 
-Both serve the accounts of one JSON file: `{"domain", "accounts": [{user, mail, password}],
-"lists": {address: [user]}, "outbound": user}`. Mail to other domains has nowhere to go: it is kept
+Both serve the accounts of one JSON file: `{"domain", "accounts": [{id, mail, password}],
+"lists": {address: [id]}, "outbound": user}`. Mail to other domains has nowhere to go: it is kept
 in the mailbox of the `outbound` account, where an administrator can see what left the office.
 """
 
@@ -68,10 +68,10 @@ class Office:
 
     def __init__(self, config: dict[str, Any], data: Path):
         self.domain: str = config["domain"]
-        self.passwords = {each["user"]: each["password"] for each in config["accounts"]}
-        self.addresses = {each["mail"]: [each["user"]] for each in config["accounts"]}
+        self.passwords = {each["id"]: each["password"] for each in config["accounts"]}
+        self.addresses = {each["mail"]: [each["id"]] for each in config["accounts"]}
         self.addresses |= config["lists"]
-        self.own = {each["user"]: each["mail"] for each in config["accounts"]}
+        self.own = {each["id"]: each["mail"] for each in config["accounts"]}
         self.outbound: str = config["outbound"]
         self.data = data
 
@@ -81,8 +81,11 @@ class Office:
         return expected is not None and hmac.compare_digest(expected.encode(), password.encode())
 
     def may_send(self, user: str, address: str) -> bool:
-        """Whether the account may send from an address: its own, or a list that it is on."""
-        return self.own.get(user) == address or user in self.addresses.get(address, [])
+        """Whether the account may send from an address: its own, or a list that it is on.
+
+        The outbound account may use any: it hands in what other servers would.
+        """
+        return user == self.outbound or self.own.get(user) == address or user in self.addresses.get(address, [])
 
     def mailboxes(self, address: str) -> list[str]:
         """Users whose mailbox gets mail to an address; none for an unknown one of ours."""
