@@ -30,6 +30,7 @@ class RoleController(SimpleDomainController):
             known = any(
                 share.get(user_name, {}).get("password") == password
                 for share in self.user_map.values()
+                if share is not True  # WsgiDAV's own, with the style sheets of its pages
             )
             if known:
                 raise DAVError(HTTP_FORBIDDEN, f"{user_name} has no access to the share {realm}.")
@@ -39,6 +40,8 @@ class RoleController(SimpleDomainController):
         # that the rights on the source are those on the target.
         if method not in READING and "editor" not in environ["wsgidav.auth.roles"]:
             raise DAVError(HTTP_FORBIDDEN, f"{user_name} may only read the share {realm}.")
+        if method in {"DELETE", "MOVE"} and environ["PATH_INFO"] in {"", "/"}:
+            raise DAVError(HTTP_FORBIDDEN, f"the share {realm} itself cannot be removed.")
         return True
 
 
@@ -59,7 +62,8 @@ def user_mapping(access):
     def entry(person, *roles):
         return {person["id"]: {"password": person["password"], "roles": list(roles)}}
 
-    mapping = {"/": {}}
+    # `*` is for shares that are not listed; WsgiDAV would let anybody in there without it.
+    mapping = {"*": entry(admin, "reader"), "/": {}}
     for person in [admin, *people]:
         mapping["/"] |= entry(person, "reader")
     for share, rights in access["shares"].items():

@@ -31,7 +31,7 @@ class BoundedTransport(httpx.HTTPTransport):
     """
 
     def __init__(self) -> None:
-        # The services speak plain HTTP on loopback: an empty context spares reading all authorities.
+        # Plain HTTP on loopback: an empty context spares reading a list of authorities.
         super().__init__(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         self.deadline = Deadline.after(0)
 

@@ -62,6 +62,8 @@ __all__ = ["Request", "Settings", "WebdavDriver"]
 MAX_FOLDERS = 2000
 _MAX_READ = 8 * 1024 * 1024
 _FOLDER_CLOSED = (401, 403)
+#: WsgiDAV unescapes the target of COPY and MOVE before it splits it: these would cut the name.
+_UNSAFE = frozenset("?;")
 
 
 def _plain(path: str) -> str:
@@ -331,14 +333,21 @@ class _Store:
     def _transfer(self, wanted: Request, send: Any) -> dict[str, Any]:
         source, target, overwrite = wanted.path, str(wanted.to), wanted.overwrite is True
         try:
-            send(quote(source), quote(target), overwrite=overwrite)
+            if _UNSAFE & set(target):
+                self._by_hand(wanted)
+            else:
+                send(quote(source), quote(target), overwrite=overwrite)
         except ClientError:
             if self._status() != 502:
                 raise
-            self._put(target, self._content(source, _MAX_READ), overwrite=overwrite)
-            if wanted.do == "move":
-                self._client.remove(quote(source))
+            self._by_hand(wanted)
         return {"from": source, "to": target}
+
+    def _by_hand(self, wanted: Request) -> None:
+        content = self._content(wanted.path, _MAX_READ)
+        self._put(str(wanted.to), content, overwrite=wanted.overwrite is True)
+        if wanted.do == "move":
+            self._client.remove(quote(wanted.path))
 
 
 def _path_of(entry: Mapping[str, Any]) -> str:
