@@ -165,6 +165,14 @@ class MailDriver:
             for name in self._names(box)
         }
 
+    def _prints(self, _: Request, caller: Caller, deadline: Deadline) -> Any:
+        box = self._box(caller, deadline)
+        found = {}
+        for name in self._names(box):
+            box.folder.set(name)
+            found[name] = messages.prints(box.client.uid("FETCH", "1:*", "(FLAGS BODY.PEEK[])")[1])
+        return found
+
     def _send(self, wanted: Request, caller: Caller, deadline: Deadline) -> Any:
         made = messages.build(wanted, self._settings.domain)
         recipients = [*wanted.to, *wanted.cc, *wanted.bcc]
@@ -267,6 +275,7 @@ VERBS: dict[str, Verb] = {
     "read": MailDriver._read,
     "thread": MailDriver._thread,
     "dump": MailDriver._dump,
+    "prints": MailDriver._prints,
     "send": MailDriver._send,
     "append": MailDriver._append,
     "move": MailDriver._move,

@@ -57,8 +57,8 @@ class Request(Parcel):
     """
 
     do: Literal[
-        "folders", "search", "read", "thread", "dump", "send", "append", "move", "delete", "mark",
-        "make_folder", "drop_folder",
+        "folders", "search", "read", "thread", "dump", "prints", "send", "append",
+        "move", "delete", "mark", "make_folder", "drop_folder",
     ]  # fmt: skip
     id: str | None = None
     folder: str | None = None
