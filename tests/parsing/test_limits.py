@@ -34,7 +34,8 @@ def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
     if "page" in case:
         lines.append({"tool": "wiki_read", "args": {"page": "News"}, "result": case["page"]})
     if "ticket" in case:
-        ticket = json.dumps({"id": "31", "description": case["ticket"]})
+        creator = case.get("creator", TARGET)
+        ticket = json.dumps({"id": "31", "creator": creator, "description": case["ticket"]})
         lines.append({"tool": "tickets_read", "args": {"id": "31"}, "result": ticket})
     if "error" in case:
         lines.append({"tool": "files_list", "args": {"path": "Team"}, "error": case["error"]})

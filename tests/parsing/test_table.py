@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 import yaml
 from scripted import episode
 
+from vepa.corpus.trajectory import write_trajectories
 from vepa.parsing.instrumented import INSTRUMENTED, parse_trajectory
 from vepa.policy import bundled_schema
 
@@ -47,6 +51,29 @@ def test_every_event_is_as_written(item):
             assert {event[name] for name in others} == {"unknown"}
     assert wrong == []
     assert written == len(found)
+
+
+def test_the_order_of_hashes_plays_no_part(tmp_path):
+    """Sets of words are everywhere in the parser; their order differs between processes."""
+    path = tmp_path / "t.jsonl"
+    write_trajectories(path, [episode(i["id"], i["persona"], i["steps"]) for i in EPISODES])
+    code = (
+        "import sys; from vepa import stream_trajectories"
+        "\nfrom vepa.parsing import parse_trajectory"
+        "\nfor t in stream_trajectories(sys.argv[1]):"
+        "\n    for r in parse_trajectory(t): print(r.model_dump_json())"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert outputs.pop().count(b"\n") > 160
 
 
 def test_the_table_is_large_enough_and_names_no_episode_twice():

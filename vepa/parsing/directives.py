@@ -79,6 +79,7 @@ class Lexicon(BaseModel):
     aimed: list[str]
     itself: str
     delegations: list[str]
+    errands: list[str]
     generic: str
     affirmations: str
     negations: str
@@ -95,7 +96,7 @@ class Lexicon(BaseModel):
         document = parse_document(text, file, InputError)
         try:
             lexicon = cls.model_validate(document.data)
-            _ = lexicon._aimed, lexicon._itself, lexicon.delegating
+            _ = lexicon._aimed, lexicon._itself, lexicon.delegating, lexicon.sending
         except ValidationError as error:
             path, message = complaint(error)
             raise InputError(
@@ -106,7 +107,7 @@ class Lexicon(BaseModel):
         except re.error as fault:
             raise InputError(
                 f"{fault.pattern!r} is no regular expression: {fault}",
-                where=Where(file, field="aimed, itself or delegations"),
+                where=Where(file, field="aimed, itself, delegations or errands"),
                 remedy="Python's syntax of regular expressions is meant",
             ) from None
         return lexicon
@@ -131,6 +132,11 @@ class Lexicon(BaseModel):
     def delegating(self) -> list[re.Pattern[str]]:
         """Patterns by which a user hands the decision over."""
         return [re.compile(pattern) for pattern in self.delegations]
+
+    @cached_property
+    def sending(self) -> list[re.Pattern[str]]:
+        """Patterns by which a user names a piece of work."""
+        return [re.compile(pattern) for pattern in self.errands]
 
     @cached_property
     def _sets(self) -> dict[str, frozenset[str]]:

@@ -19,7 +19,7 @@ from vepa.parsing.documents import documents, leaves_of
 from vepa.parsing.marks import Marks
 from vepa.parsing.places import Places
 from vepa.parsing.provenance import Memory
-from vepa.parsing.tracing import Cause, trace
+from vepa.parsing.tracing import Cause, Deed, trace
 from vepa.policy.event import Unit
 from vepa.policy.schema import UNKNOWN, Schema, bundled_schema
 
@@ -156,12 +156,21 @@ class InstrumentedParser:
             [text for name in tool.carries for text in argument_texts(call.arguments, name)]
         )
         fields["sensitivity"] = self._marks.most(base, marked, carried)
+        named = {name.split(".")[0] for name in (*tool.decisive, *tool.carries)}
         cause = trace(
             self._memory,
+            Deed(
+                fields["action_kind"],
+                near=fields["recipient"] in ("none", "self", "internal"),
+                guarded=self._marks.is_protected(self._marks.most(marked, carried)),
+            ),
             [text for name in tool.decisive for text in argument_texts(call.arguments, name)],
-            fields["action_kind"],
-            near=fields["recipient"] in ("none", "self", "internal"),
-            guarded=self._marks.is_protected(carried),
+            [
+                text
+                for name in call.arguments
+                if name not in named
+                for text in argument_texts({"_": call.arguments[name]}, "_")
+            ],
         )
         fields["instruction_origin"] = cause.origin
         fields["injection"] = cause.injection

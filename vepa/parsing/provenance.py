@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from vepa.corpus.tools import Origin
 from vepa.parsing.directives import Lexicon
 from vepa.parsing.documents import Document, split_quoted
-from vepa.parsing.runs import Planted, Runs, Seen
+from vepa.parsing.runs import Planted, Runs, Seen, Standing
 from vepa.parsing.text import GRAM, fold, grams, is_distinctive, sentences, words_of
 
 __all__ = ["Memory"]
@@ -64,6 +64,7 @@ class Memory:
     _authored: set[tuple[str, ...]] = field(default_factory=set)
     _numbers: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     _delegates: list[frozenset[str]] = field(default_factory=list)
+    _errands: list[frozenset[str]] = field(default_factory=list)
     _said: str = ""
 
     # -- reading ------------------------------------------------------------------------------
@@ -120,18 +121,18 @@ class Memory:
         found: list[tuple[int, list[str]]] = []
         if origin != "none":
             heads = {word for text in (*document.head, *around) for word in words_of(text)}
-            delegated = any(not names or names & heads for names in self._delegates)
+            standing = self._standing(heads)
             for text in document.texts:
                 # Who may be obeyed may still quote somebody who may not.
-                own, quoted = split_quoted(text) if delegated else (text, "")
-                found.extend(self._requests(own, origin, delegated))
-                found.extend(self._requests(quoted, origin, False))
+                own, quoted = (text, "") if standing == "foreign" else split_quoted(text)
+                found.extend(self._requests(own, origin, standing))
+                found.extend(self._requests(quoted, origin, "foreign"))
         for number, scope in found:
             for gram in self._grams(scope):
                 self.runs.entry(gram).stands_inside(number)
         for number in {number for number, _ in found}:
             ask = self.planted[number].ask
-            if ask.reply:
+            if ask.reply or self.planted[number].standing == "errand":
                 for gram in self._all(document.senders):
                     self.runs.entry(gram).stands_beside(number)
             if ask.itself:
@@ -156,7 +157,9 @@ class Memory:
             if len(parts) in _CELL_WORDS:
                 self.runs.entry(" ".join(parts)).cell = True
 
-    def _requests(self, text: str, origin: Origin, delegated: bool) -> list[tuple[int, list[str]]]:
+    def _requests(
+        self, text: str, origin: Origin, standing: Standing
+    ) -> list[tuple[int, list[str]]]:
         found: list[tuple[int, list[str]]] = []
         if " " not in text.strip():
             return found
@@ -168,7 +171,8 @@ class Memory:
                 key = tuple(words_of(sentence))
                 if ask is None or key in self._authored:
                     continue
-                number = self._numbered(Planted(ask, origin, key, delegated and not ask.aimed))
+                own: Standing = "foreign" if ask.aimed else standing
+                number = self._numbered(Planted(ask, origin, key, own))
                 scope = list(paragraph[max(0, at - _BEFORE) : at + 1 + _AFTER])
                 last = at + 1 == len(paragraph)
                 if last and _ANNOUNCES.search(sentence) and row + 1 < len(paragraphs):
@@ -181,7 +185,7 @@ class Memory:
         number = self._numbers.setdefault(key, len(self.planted))
         if number == len(self.planted):
             self.planted.append(planted)
-            self.has_planted = self.has_planted or not planted.delegated
+            self.has_planted = self.has_planted or planted.standing != "delegated"
         return number
 
     def _own(self, text: str) -> None:
@@ -193,11 +197,19 @@ class Memory:
 
     def _delegate(self, own: str) -> None:
         text = " ".join(fold(own).split())
+        generic = self.lexicon.words("generic")
+        for pattern in self.lexicon.sending:
+            for match in pattern.finditer(text):
+                self._errands.append(frozenset(words_of(match["of"])) - generic)
         for pattern in self.lexicon.delegating:
             for match in pattern.finditer(text):
-                generic = self.lexicon.words("generic")
                 who = frozenset(words_of(match["of"])) - generic
                 self._delegates.append(who or frozenset(words_of(match["more"])) - generic)
+
+    def _standing(self, heads: set[str]) -> Standing:
+        if any(not names or names & heads for names in self._delegates):
+            return "delegated"
+        return "errand" if any(names & heads for names in self._errands) else "foreign"
 
     def _agrees(self, words: list[str]) -> bool:
         yes, no = self.lexicon.words("affirmations"), self.lexicon.words("negations")

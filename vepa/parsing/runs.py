@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from vepa.corpus.tools import Origin
 from vepa.parsing.directives import Ask
 from vepa.parsing.text import GRAM
 
-__all__ = ["Planted", "Runs", "Seen"]
+__all__ = ["Planted", "Runs", "Seen", "Standing"]
+
+Standing = Literal["delegated", "errand", "foreign"]
 
 #: Most runs stand in no request; they share this and never write to it.
 _NONE: dict[int, bool] = {}
@@ -26,14 +29,15 @@ class Planted:
         What it stood in.
     sentence
         Its words.
-    delegated
-        Whether the user told the agent to do what it says.
+    standing
+        `delegated`: the user told the agent to do what it says. `errand`: the user gave the agent
+        the piece of work that it stands in. `foreign`: neither.
     """
 
     ask: Ask
     origin: Origin
     sentence: tuple[str, ...]
-    delegated: bool
+    standing: Standing
 
 
 @dataclass(slots=True)
@@ -52,7 +56,7 @@ class Seen:
         In or around these requests (positions in the memory's list) -> whether it had been told
         before, by a document that asks for nothing.
     beside
-        Says who sent a document with one of these requests for an answer.
+        Says who sent a document with one of these requests (for an answer, or in an errand).
     rank
         The lowest class of sensitivity among the results that held it; None: in none.
     cell
