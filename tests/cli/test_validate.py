@@ -7,6 +7,7 @@ from pathlib import Path as _Path
 from typing import Any
 
 import pytest
+from tiny_office import write_environment
 
 from vepa.policy import Policy, Rule, Schema
 
@@ -246,3 +247,91 @@ def test_a_folder_without_yaml_is_not_green_when_strict(
         ran.err
     )
     assert vepa("validate", "--strict").code == 1
+
+
+# --- environments, seeds, the world
+
+
+@pytest.fixture
+def memos(project: Path) -> Path:
+    """The file of a tiny environment in the project."""
+    return write_environment(project)
+
+
+def test_an_environment_its_seed_and_the_world(vepa: Any, project: Path, memos: Path) -> None:
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 0, ran.err
+    kinds = {name: row["kind"] for name, row in rows(ran, project).items()}
+    assert kinds["environments/memos/environment.yaml"] == "environment"
+    assert kinds["environments/memos/seed/memos.yaml"] == "seed"
+    assert kinds["environments/world.yaml"] == "world"
+
+
+def test_every_fault_of_an_environment_is_told(vepa: Any, project: Path) -> None:
+    file = write_environment(
+        project, {"process.ports.http": 99_999, "stop": "now", "health.seconds": -1}
+    )
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 2
+    problems = rows(ran, project)["environments/memos/environment.yaml"]["problems"]
+    assert {problem["field"] for problem in problems} == {
+        "process.ports.http",
+        "stop",
+        "health.seconds",
+    }
+    assert all(problem["line"] and problem["remedy"] for problem in problems)
+    assert ran.err.count(f"error: {file}:") == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("memos/seed/memos.yaml", "- one\n", "a seed file is a mapping"),
+        ("memos/seed/memos.yaml", "memos: [\n", "malformed YAML"),
+        ("world.yaml", "world: 1\n", "missing"),
+        ("world.yaml", "world: 2\n", "1"),
+    ],
+)
+def test_a_wrong_seed_or_world_is_named(
+    vepa: Any, project: Path, memos: Path, name: str, text: str, message: str
+) -> None:
+    (project / "environments" / name).write_text(text)
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 2
+    row = rows(ran, project)[f"environments/{name}"]
+    assert not row["ok"]
+    assert message in row["problems"][0]["message"]
+    wrong = [other for other in ran.json["files"] if not other["ok"]]
+    assert len(wrong) == 1
+
+
+def test_two_seed_files_with_one_key(vepa: Any, project: Path) -> None:
+    file = write_environment(project, {"seed.files": ["seed/memos.yaml", "seed/more.yaml"]})
+    (file.parent / "seed" / "more.yaml").write_text("memos: []\n")
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 2
+    assert "the key 'memos' is in another seed file too" in ran.err
+
+
+def test_without_the_extra_environments_stay_unchecked(
+    vepa: Any, project: Path, memos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vepa.cli.registry.find_spec", lambda name: None)
+    ran = vepa("validate", "--project", project, "--json")
+    assert ran.code == 0
+    assert str(memos) in ran.json["unchecked"]
+    assert f"unchecked: {memos}: the extra 'services' is not installed" in ran.err
+
+
+def test_a_compose_file_that_listens_beyond_loopback(vepa: Any, project: Path) -> None:
+    file = project / "compose.services.yaml"
+    file.write_text("services:\n  mail:\n    image: x\n    ports:\n    - 127.0.0.1:1:1\n")
+    assert vepa("validate", "--project", project).code == 0
+    file.write_text(
+        "services:\n  mail:\n    image: x\n    ports:\n    - 127.0.0.1:1:1\n    - 2:2\n"
+    )
+    ran = vepa("validate", "--project", project, "--json")
+    (problem,) = rows(ran, project)["compose.services.yaml"]["problems"]
+    assert (ran.code, problem["line"], problem["field"]) == (2, 6, "services.mail.ports.1")
+    file.write_text("a: 1\n")
+    assert vepa("validate", "--project", project).code == 2

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 
 from vepa.cli.findings import as_feedback
+from vepa.cli.service_files import check_compose, check_environment, check_seed, check_world
 from vepa.errors import InputError
 from vepa.files import read_text
 from vepa.policy.document import parse_document
@@ -43,12 +45,25 @@ class Entry:
         Raises `InputError`, or returns the findings that reject the file.
     keys
         Top-level keys of such a file and of no other, if there are some.
+    needs
+        Optional packages that the check needs; without them such files stay unchecked.
+    extra
+        The extra that brings them.
     """
 
     kind: str
     patterns: tuple[str, ...]
     check: Callable[[Path, Schemas], list[Feedback]]
     keys: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+
+    @property
+    def missing(self) -> str:
+        """Why its files cannot be checked here; empty when they can."""
+        if all(find_spec(name) is not None for name in self.needs):
+            return ""
+        return f"the extra {self.extra!r} is not installed"
 
     def problems(self, file: Path, schemas: Schemas) -> list[Feedback]:
         """All that is wrong with a file."""
@@ -69,12 +84,15 @@ class Found:
     root
         The place of the project's content that it was found in.
     entry
-        What it is; None where nothing tells.
+        What it is; None where nothing tells, or where it cannot be checked.
+    unchecked
+        Why there is no entry.
     """
 
     path: Path
     root: Path
     entry: Entry | None
+    unchecked: str = "no model is known for this file"
 
     @property
     def kind(self) -> str:
@@ -136,8 +154,32 @@ def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
     return [as_feedback(error) for error in read_profile(file)[1]]
 
 
+#: What models and templates of environments are written in.
+_SERVICES = ("jinja2", "jsonschema")
 #: The first entry with a matching pattern checks a file.
 ENTRIES = (
+    Entry(
+        "environment",
+        ("environments/*/environment.yaml", "*/environments/*/environment.yaml"),
+        check_environment,
+        needs=_SERVICES,
+        extra="services",
+    ),
+    Entry(
+        "seed",
+        ("environments/*/seed/*.yaml", "*/environments/*/seed/*.yaml"),
+        check_seed,
+        needs=_SERVICES,
+        extra="services",
+    ),
+    Entry(
+        "world",
+        ("environments/world.yaml", "*/environments/world.yaml"),
+        check_world,
+        needs=_SERVICES,
+        extra="services",
+    ),
+    Entry("compose file", ("compose.services.yaml",), check_compose),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
     Entry("policy tests", ("*.tests.yaml",), _tests),
     Entry("schema mapping", ("*.mapping.yaml",), _mapping),
@@ -164,7 +206,7 @@ _PRODUCTS = "artifacts"
 def project_files(project: Project) -> tuple[list[Found], Schemas]:
     """Every YAML file of a project, sorted by name, and the schemas among them by their hash."""
     files = _yaml_files(project)
-    found = [Found(path, root, _entry(name, path)) for name, (path, root) in sorted(files.items())]
+    found = [_found(name, path, root) for name, (path, root) in sorted(files.items())]
     schemas = {bundled_schema().sha256: bundled_schema()}
     for file in found:
         if file.entry is not None and file.entry.check is _schema:
@@ -174,6 +216,13 @@ def project_files(project: Project) -> tuple[list[Found], Schemas]:
                 continue  # its own check says so
             schemas[schema.sha256] = schema
     return found, schemas
+
+
+def _found(name: str, path: Path, root: Path) -> Found:
+    entry = _entry(name, path)
+    if entry is not None and entry.missing:
+        return Found(path, root, None, entry.missing)
+    return Found(path, root, entry)
 
 
 def _entry(name: str, path: Path) -> Entry | None:

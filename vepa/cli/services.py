@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,9 +25,6 @@ from vepa.cli.offices import (
 from vepa.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from vepa.services import Environment
     from vepa.services.overview import OfficeView
 
 __all__ = ["app"]
@@ -47,43 +44,27 @@ def install(
     project: ProjectDir = None,
 ) -> None:
     """Install the services' software: a Python environment of their own, or images."""
+    from vepa.services.software import install_software
+
     environments = environments_of(names, project)
     out, began = Output(json), time.monotonic()
     with Steps("installing", tuple(each.name for each in environments)) as tell:
-        places = _installed(environments, runtime, tell)
+        places = install_software(environments, runtime.value, tell)
     seconds = round(time.monotonic() - began, 1)
     out.document(
         {
             "runtime": runtime.value,
             "environments": [each.name for each in environments],
-            "places": places,
+            "places": [{"where": each.where, "mib": round(each.mib)} for each in places],
             "seconds": seconds,
         }
     )
     for place in places:
-        size = f", {place['mib']:,} MiB" if place["mib"] is not None else ""
-        out.text(f"installed: {place['where']}{size}")
+        out.text(f"installed: {place.where}, {place.mib:,.0f} MiB")
     if not places:
         out.text("nothing to install: these environments need no packages")
     flag = "" if runtime is RuntimeChoice.process else f" --runtime {runtime.value}"
     out.note(f"done in {seconds} s; next: vepa services up{flag}")
-
-
-def _installed(
-    environments: Sequence[Environment], runtime: RuntimeChoice, tell: Steps
-) -> list[dict[str, Any]]:
-    """Where the software is now, and its size in MiB."""
-    if runtime is RuntimeChoice.process:
-        from vepa.services.overview import folder_mib
-        from vepa.services.runtimes.process_runtime import ProcessRuntime
-
-        made = ProcessRuntime().install(environments, tell)
-        return [{"where": str(path), "mib": round(folder_mib(path))} for path in made]
-    from vepa.services.runtimes.docker_runtime import DockerRuntime
-
-    engine = DockerRuntime()
-    engine.ready(environments, tell)
-    return [{"where": f"image of {each.name}", "mib": None} for each in environments]
 
 
 @app.command()

@@ -27,9 +27,10 @@ def validate(
 ) -> None:
     """Check the YAML files of the project; names file, line and field of what is wrong.
 
-    Checked are profiles, policies (`policy.yaml`, `*.policy.yaml`, `policies/*.yaml`, and every
-    file with the key `policy`), their tests (`*.tests.yaml`), schemas and mappings. Other files
-    are parsed and listed as unchecked. What is not in the project's own folder says where it is.
+    Checked are profiles, environments with their seeds and world, policies (`policy.yaml`,
+    `*.policy.yaml`, `policies/*.yaml`, and every file with the key `policy`), their tests
+    (`*.tests.yaml`), schemas and mappings. Other files are parsed and listed as unchecked. What is
+    not in the project's own folder says where it is.
     """
     from vepa.cli.registry import project_files
     from vepa.project import Project
@@ -46,7 +47,7 @@ def validate(
             out.note(f"error: {finding(problem, str(file.path))}")
         if file.entry is None and not problems:
             unchecked.append(str(file.path))
-            out.note(f"unchecked: {file.path}: no model is known for this file{origin}")
+            out.note(f"unchecked: {file.path}: {file.unchecked}{origin}")
             continue
         checked.append(
             {

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from vepa.errors import InputError
@@ -18,7 +15,6 @@ from vepa.services.runtimes import RuntimeName, make_runtime
 __all__ = [
     "OfficeView",
     "ServiceView",
-    "folder_mib",
     "look",
     "open_office",
     "service_views",
@@ -151,17 +147,6 @@ def take_down(office_id: str | None = None, *, root: Places | None = None) -> st
         make_runtime(record.runtime, root).sweep([record.id])
         records.remove(root.office(record.id))
     return record.id
-
-
-def folder_mib(folder: Path) -> float:
-    """Size of all files below a folder in MiB; links are not followed."""
-    return sum(_sizes(folder)) / 1024**2
-
-
-def _sizes(folder: Path) -> Iterator[int]:
-    for path, _, files in os.walk(folder):
-        for name in files:
-            yield os.lstat(os.path.join(path, name)).st_size  # noqa: PTH118 - of many files
 
 
 def _view(record: records.OfficeRecord, root: Places) -> OfficeView:
