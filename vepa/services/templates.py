@@ -60,7 +60,21 @@ def _compact(value: object) -> str:
 
 
 def _pick(value: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value[key] for key in keys if key in value}
+    """A mapping with these keys only; `plan.id` reaches inside and is called that."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        inner: Any = value
+        for part in key.split("."):
+            if not isinstance(inner, Mapping) or part not in inner:
+                break
+            inner = inner[part]
+        else:
+            found[key] = inner
+    return found
+
+
+def _has(text: object, part: object) -> bool:
+    return str(part).casefold() in str(text).casefold()
 
 
 @pass_context
@@ -95,6 +109,7 @@ def _engine() -> ImmutableSandboxedEnvironment:
         undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
     engine.filters.update(FILTERS)
+    engine.tests["has"] = _has  # text, part -> whether it contains it, letter case ignored
     engine.globals["omit"] = OMIT
     return engine
 
