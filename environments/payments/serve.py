@@ -14,6 +14,7 @@ import os
 import pickle
 import re
 import sys
+from pathlib import Path
 
 from aiohttp import web
 from localstripe import resources, server
@@ -29,7 +30,7 @@ seen = None
 def signature():
     """What tells one version of the state file from another; None when there is none."""
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except FileNotFoundError:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
