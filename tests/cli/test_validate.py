@@ -16,8 +16,15 @@ PROFILE = (ROOT / "flows" / "profiles" / "demo.yaml").read_text()
 
 
 @pytest.fixture
-def project(files: Path) -> Path:
-    """A project with a good file of each kind."""
+def project(
+    files: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A project with a good file of each kind; of the package's content there is a profile only."""
+    package = tmp_path_factory.mktemp("package")
+    (package / "flows" / "profiles").mkdir(parents=True)
+    (package / "flows" / "profiles" / "demo.yaml").write_text(PROFILE)
+    monkeypatch.setattr("vepa.project.package_content", lambda: package)
+    monkeypatch.chdir(package)
     (files / "policies").mkdir()
     (files / "p.yaml").rename(files / "policies" / "p.yaml")
     (files / "p.tests.yaml").rename(files / "policies" / "p.tests.yaml")

@@ -179,6 +179,13 @@ ENTRIES = (
         needs=_SERVICES,
         extra="services",
     ),
+    Entry(
+        "data of an environment",
+        ("environments/*/*.yaml", "*/environments/*/*.yaml"),
+        check_seed,
+        needs=_SERVICES,
+        extra="services",
+    ),
     Entry("compose file", ("compose.services.yaml",), check_compose),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
     Entry("policy tests", ("*.tests.yaml",), _tests),

@@ -37,24 +37,26 @@ def _environment(file: Path, _changed: int) -> Environment | None:
 
 
 def check_seed(file: Path, _schemas: Any = None) -> list[Feedback]:
-    """A seed file is a mapping, and goes together with the others of its environment."""
+    """Data of an environment is YAML; a seed file is a mapping and goes with its other ones."""
     from vepa.services.environment import load_seed
 
-    if not isinstance(parse_document(read_text(file), str(file)).data, dict):
+    data = parse_document(read_text(file), str(file)).data
+    owner = next((up for up in file.parents if (up / "environment.yaml").is_file()), None)
+    environment = None
+    if owner is not None:
+        beside = owner / "environment.yaml"
+        environment = _environment(beside, beside.stat().st_mtime_ns)
+    if owner is None or environment is None:
+        return []  # what is wrong with the environment, its own check says
+    if file.relative_to(owner).as_posix() not in environment.seed.files:
+        return []
+    if not isinstance(data, dict):
         raise InputError(
             "a seed file is a mapping",
             where=Where(str(file), 1),
             remedy="name what it lists: `notes: [...]`; templates then see `seed.notes`",
         )
-    owner = next((up for up in file.parents if (up / "environment.yaml").is_file()), None)
-    if owner is None:
-        return []
-    beside = owner / "environment.yaml"
-    environment = _environment(beside, beside.stat().st_mtime_ns)
-    if environment is None:
-        return []  # what is wrong with the environment, its own check says
-    if file.relative_to(owner).as_posix() in environment.seed.files:
-        load_seed(environment)
+    load_seed(environment)
     return []
 
 
