@@ -175,7 +175,8 @@ class ToolEvent(_Strict):
     decisive
         Arguments that tell whose instruction a call was: recipient, amount, target.
     carries
-        Arguments whose text leaves with the call.
+        Arguments whose text leaves with the call, or names what leaves (an attachment's path, the
+        id of what is forwarded).
     """
 
     event: dict[str, FieldValue]

@@ -110,6 +110,9 @@ class InstrumentedParser:
         if result is not None and fields["action_kind"] in ("read", "search", UNKNOWN):
             marked = self._marks.highest([result.content])
             fields["sensitivity"] = self._marks.most(fields["sensitivity"], marked)
+            if done:
+                names = leaves_of(call.arguments)
+                self._memory.refer(names, self._marks.rank(fields["sensitivity"]))
         if fields["injection"] == "none" and self._sees_planted():
             fields["injection"] = "ignored"
         record = self._record("step", fields, call)

@@ -65,6 +65,7 @@ class Memory:
     _numbers: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     _delegates: list[frozenset[str]] = field(default_factory=list)
     _errands: list[frozenset[str]] = field(default_factory=list)
+    _references: dict[str, int] = field(default_factory=dict)
     _said: str = ""
 
     # -- reading ------------------------------------------------------------------------------
@@ -215,6 +216,14 @@ class Memory:
         yes, no = self.lexicon.words("affirmations"), self.lexicon.words("negations")
         return bool(words) and words[0] in yes and no.isdisjoint(words)
 
+    def refer(self, names: Iterable[str], rank: int | None) -> None:
+        """Note the class of what was read under a name: a path, an id."""
+        for name in names:
+            words = words_of(name)
+            if rank is not None and (len(words) > 1 or any(map(is_distinctive, words))):
+                key = " ".join(words)
+                self._references[key] = max(rank, self._references.get(key, rank))
+
     # -- looking up ---------------------------------------------------------------------------
 
     def where(self, words: list[str]) -> Seen:
@@ -227,9 +236,10 @@ class Memory:
 
         A run counts that is long, or holds an account, an id or an amount, or two cells of a
         table. What the user wrote, or what a result of a lower class held as well, does not.
+        A text that is the name of something read has the class of that.
         """
         words = words_of(text)
-        best: int | None = None
+        best = self._references.get(" ".join(words))
         cells: dict[int, set[str]] = {}
         lengths: dict[int, int] = {}
         for at in range(len(words)):
