@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, pass_context
 from jinja2.runtime import Context
@@ -49,6 +49,10 @@ def _path(text: object) -> str:
 
 def _part(text: object) -> str:
     return quote(str(text), safe="")
+
+
+def _unquoted(text: object) -> str:
+    return unquote(str(text))
 
 
 def _b64(text: str) -> str:
@@ -99,6 +103,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "path": _path,  # a URL's path, slashes kept
     "pick": _pick,  # mapping, keys -> the mapping with those keys only
     "replaced": _replaced,  # text, pattern, replacement -> text
+    "unquoted": _unquoted,  # a part of a URL -> the text that it stands for
     "where": _where,  # items, expression about `it` -> the items for which it is true
 }
 
