@@ -1,46 +1,95 @@
-"""The compose file: services as containers that need no VEPA; tried on a real engine elsewhere."""
+"""compose.services.yaml: what the command generates, on loopback only, fit for docker compose."""
 
 from __future__ import annotations
 
-import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
-from vepa.services import load_environment
-from vepa.services.compose import FIRST_PORT, compose_document, compose_yaml
+from vepa.cli import main
+from vepa.project import Project
+from vepa.services import load_environments
 
-NOTES = Path(__file__).parent / "environments" / "notes" / "environment.yaml"
-
-
-def test_a_service_is_closed_in_and_on_loopback(world_file):
-    document = compose_document([load_environment(NOTES)], world_file)
-    notes = document["services"]["notes"]
-    assert notes["image"] == "vepa-seed/notes:latest"
-    assert notes["ports"] == [f"127.0.0.1:${{VEPA_PORT_NOTES_HTTP:-{FIRST_PORT}}}:20001"]
-    assert (notes["cap_drop"], notes["security_opt"]) == (["ALL"], ["no-new-privileges"])
-    assert notes["mem_limit"] == "64m"
-    assert notes["networks"] == list(document["networks"])
-    assert notes["healthcheck"]["test"][-1] == "health"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "compose.services.yaml"
 
 
-def test_the_service_is_told_the_port_of_its_clients(world_file):
-    notes = compose_document([load_environment(NOTES)], world_file)["services"]["notes"]
-    spec = json.loads(notes["environment"]["VEPA_SPEC"].replace("${VEPA_PORT_NOTES_HTTP:-", "<"))
-    port = f"<{FIRST_PORT}}}"
-    assert spec["argv"][spec["argv"].index("--port") + 1] == port
-    assert json.loads(spec["files"]["/office/files/run/config.json"].replace(port, "1")) == {
-        "address": "127.0.0.1:1"
-    }
-    assert (spec["relay"], spec["prepare"]) == ({"20001": port}, [])
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load(FILE.read_text("utf-8"))
+    return data
 
 
-def test_a_dollar_of_an_environment_is_no_variable(world_file, tmp_path):
-    folder = tmp_path / "notes"
-    (folder / "seed").mkdir(parents=True)
-    (folder / "seed" / "notes.yaml").write_text("notes: []\n")
-    text = NOTES.read_text().replace("  prepare:", '  environment: {PRICE: "$5"}\n  prepare:')
-    (folder / "environment.yaml").write_text(text)
-    document = compose_document([load_environment(folder / "environment.yaml")], world_file)
-    assert '"PRICE": "$$5"' in document["services"]["notes"]["environment"]["VEPA_SPEC"]
-    assert yaml.safe_load(compose_yaml(document)) == document
+def test_the_file_is_what_the_command_generates(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("VEPA_DOCKER_IMAGES", raising=False)
+    monkeypatch.chdir(ROOT)
+    assert main(["services", "compose"]) == 0
+    assert capsys.readouterr().out == FILE.read_text("utf-8"), "vepa services compose --write"
+
+
+def test_it_is_written_into_the_project(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("VEPA_DOCKER_IMAGES", raising=False)
+    monkeypatch.chdir(ROOT)
+    assert main(["services", "compose", "--write", "--project", str(tmp_path), "--json"]) == 0
+    written = (tmp_path / "compose.services.yaml").read_text("utf-8")
+    assert written == FILE.read_text("utf-8")
+
+
+def test_every_environment_is_a_service(document: dict[str, Any]) -> None:
+    environments = load_environments(Project(ROOT))
+    assert list(document["services"]) == [each.name for each in environments]
+    for each in environments:
+        service = document["services"][each.name]
+        assert service["mem_limit"] == f"{each.docker.memory}m"
+        assert service["labels"]["vepa.service"] == each.name
+        assert service["healthcheck"]["test"][0] == "CMD"
+        assert service["networks"] == ["office"]
+        assert len(service["ports"]) == len(each.process.ports)
+    assert set(document["networks"]) == {"office"}
+
+
+def test_every_port_is_on_loopback_its_own_and_can_be_chosen(document: dict[str, Any]) -> None:
+    ports = [port for service in document["services"].values() for port in service["ports"]]
+    form = re.compile(r"127\.0\.0\.1:\$\{(VEPA_PORT_[A-Z_0-9]+):-(\d+)\}:\d+")
+    found = [form.fullmatch(port) for port in ports]
+    assert None not in found
+    for group in (1, 2):
+        values = [match[group] for match in found if match]
+        assert len(set(values)) == len(values)
+
+
+def test_no_service_asks_for_more_rights(document: dict[str, Any]) -> None:
+    for name, service in document["services"].items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges"], name
+        assert not {"privileged", "volumes", "network_mode", "pid", "devices"} & set(service), name
+
+
+def compose_command() -> list[str] | None:
+    """Docker's own compose, of either kind."""
+    if shutil.which("docker-compose"):
+        return ["docker-compose"]
+    plugin = ["docker", "compose"]
+    found = shutil.which("docker") and subprocess.run(
+        [*plugin, "version"], capture_output=True, check=False
+    )
+    return plugin if found and found.returncode == 0 else None
+
+
+def test_docker_compose_accepts_it() -> None:
+    command = compose_command()
+    if command is None:
+        pytest.skip("NOT RUN: docker compose is not installed")
+    done = subprocess.run(
+        [*command, "-f", FILE, "config", "-q"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

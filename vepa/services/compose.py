@@ -63,7 +63,18 @@ def compose_yaml(document: dict[str, Any]) -> str:
     """The compose file as text."""
     import yaml
 
-    return _HEAD + yaml.safe_dump(document, sort_keys=False, width=100)
+    class Dumper(yaml.SafeDumper):
+        """Long texts as blocks, and everything written out where it stands."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
+        style = "|" if "\n" in data else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    Dumper.add_representer(str, text)
+    return _HEAD + str(yaml.dump(document, Dumper=Dumper, sort_keys=False, width=100))
 
 
 def _service(slot: Slot, variables: dict[str, str]) -> dict[str, Any]:
@@ -87,7 +98,7 @@ def _service(slot: Slot, variables: dict[str, str]) -> dict[str, Any]:
         return service | settings
     marks = {name: f"@PORT:{name}@" for name in variables}
     # Numbers of ports are texts here: compose puts variables into texts only.
-    spec = json.dumps(plan.spec_of(slot, marks, fresh=False)).replace("$", "$$")
+    spec = json.dumps(plan.spec_of(slot, marks, fresh=False), indent=1).replace("$", "$$")
     for name, variable in variables.items():
         spec = spec.replace(marks[name], variable)
     health = {"test": plan.HEALTH, "interval": "30s", "timeout": "10s", "retries": 3}
