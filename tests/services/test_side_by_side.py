@@ -1,0 +1,175 @@
+"""Many at once, twice the same, and killed in the middle: offices do not touch each other."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import pytest
+
+from vepa.services import Environment, Office, clean_up
+from vepa.services.places import places
+from vepa.services.recording import Recorder
+from vepa.services.runtimes import processes
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+CALLS_OF_AN_EPISODE = 30
+WORKERS, CALLS_OF_A_WORKER = 8, 25
+
+
+def episode(nine: dict[str, Environment]) -> list[tuple[str, dict]]:
+    """Thirty calls over all services, in turn: reads, writes and removals."""
+    columns = [
+        [(tool.name, tool.examples[0]) for tool in environment.tools if tool.account != "admin"]
+        for environment in nine.values()
+    ]
+    calls = [call for call in chain.from_iterable(zip_longest(*columns)) if call]
+    return calls[:CALLS_OF_AN_EPISODE]
+
+
+def record(office: Office, calls: list[tuple[str, dict]], role: str):
+    with Recorder(office, role, "episode") as recorder:
+        recorder.user("Work through the list.")
+        for tool, arguments in calls:
+            recorder.call(tool, arguments)
+        return recorder.trajectory()
+
+
+def test_the_same_episode_reads_the_same_after_a_reset_and_in_another_office(
+    office, nine, world_file
+):
+    calls = episode(nine)
+    assert len(calls) == CALLS_OF_AN_EPISODE
+    assert {tool.split("_")[0] for tool, _ in calls} == set(nine)
+    first = record(office, calls, "it")
+    report = office.reset()
+    second = record(office, calls, "it")
+    office.reset()
+    with Office.start(list(nine.values()), world_file) as other:
+        third = record(other, calls, "it")
+    told = [[step.result.content for step in each.steps[1:]] for each in (first, second, third)]
+    assert told[0] == told[1] == told[2]
+    assert first.content_hash == second.content_hash == third.content_hash
+    assert sum(step.result.ok for step in first.steps[1:]) > CALLS_OF_AN_EPISODE / 2
+    assert len(report.reset) >= 5
+    assert report.unexpected == ()
+
+
+def test_after_a_reset_every_service_is_at_its_seed(office, nine):
+    record(office, episode(nine), "manager")
+    office.reset()
+    assert [name for name in nine if not office.at_seed(name)] == []
+
+
+def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str]:
+    """Calls of one worker: reads everywhere, and files that carry the office's name."""
+    draw = random.Random(number)
+    reads = [
+        tool for environment in nine.values() for tool in environment.tools if tool.effect == "read"
+    ]
+    failed = []
+    with office.session(key=f"worker-{number}") as session:
+        for at in range(CALLS_OF_A_WORKER):
+            if at % 5 == 0:
+                name = f"{office.id}-{number}-{at}"
+                outcome = session.call(
+                    "files_write", {"path": f"/Team/{name}.txt", "content": f"by {name}"}
+                )
+                again = session.call("files_read", {"path": f"/Team/{name}.txt"})
+                if f"by {name}" not in again.content:
+                    failed.append(again.content)
+            else:
+                tool = draw.choice(reads)
+                outcome = session.call(tool.name, tool.examples[0])
+            if not outcome.ok:
+                failed.append(outcome.content)
+    return failed
+
+
+def test_two_offices_and_eight_workers_do_not_touch_each_other(nine, world_file):
+    descriptors = len(os.listdir("/proc/self/fd"))
+    environments = list(nine.values())
+    with (
+        Office.start(environments, world_file) as one,
+        Office.start(environments, world_file) as two,
+    ):
+        ports = [
+            port
+            for each in (one, two)
+            for name in nine
+            for port in each.endpoint(name).ports.values()
+        ]
+        assert len(set(ports)) == len(ports)
+        with ThreadPoolExecutor(WORKERS) as pool:
+            jobs = [
+                pool.submit(_work, (one, two)[number % 2], number, nine)
+                for number in range(WORKERS)
+            ]
+            assert [problem for job in jobs for problem in job.result()] == []
+        for mine, other in ((one, two), (two, one)):
+            seen = str(mine.state("files"))
+            assert mine.id in seen
+            assert other.id not in seen
+            assert mine.reset().reset == ("files",)
+            assert mine.at_seed("files")
+        ids = [one.id, two.id]
+        folders = [places().office(each) for each in ids]
+    assert [folder for folder in folders if folder.exists()] == []
+    root = places().root
+    assert processes.launchers(root, ids) == []
+    assert processes.leftovers(root, ids) == []
+    assert len(os.listdir("/proc/self/fd")) <= descriptors
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from vepa.services import Office, load_environment
+office = Office.start([load_environment(each) for each in sys.argv[2:]], Path(sys.argv[1]))
+print(office.id, flush=True)
+with office.session() as session:
+    while True:
+        for environment in office.environments.values():
+            tool = environment.tools[0]
+            session.call(tool.name, tool.examples[0])
+"""
+
+
+def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(nine, world_file):
+    seed = random.randrange(10**6)
+    print(f"seed of the moment: {seed}")
+    files = [str(environment.file) for environment in nine.values()]
+    killed = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(world_file), *files], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert killed.stdout is not None
+        office = killed.stdout.readline().strip()
+        assert len(processes.launchers(places().root, [office])) == len(nine)
+        time.sleep(random.Random(seed).uniform(0, 2))
+    finally:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        killed.stdout.close()
+    deadline = time.monotonic() + 30
+    root = places().root
+    while time.monotonic() < deadline and (
+        processes.launchers(root, [office]) or processes.leftovers(root, [office])
+    ):
+        time.sleep(0.1)
+    assert processes.launchers(root, [office]) == []
+    assert processes.leftovers(root, [office]) == []
+    folder: Path = places().office(office)
+    assert folder.exists()
+    clean_up()
+    assert not folder.exists()
+    with Office.start(list(nine.values()), world_file, office_id=office) as again:
+        assert [name for name in nine if again.condition(name).state != "running"] == []
