@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -69,6 +68,11 @@ def test_after_a_reset_every_service_is_at_its_seed(office, nine):
     assert [name for name in nine if not office.at_seed(name)] == []
 
 
+def open_descriptors() -> int:
+    """Files and sockets that this process holds."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
 def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str]:
     """Calls of one worker: reads everywhere, and files that carry the office's name."""
     draw = random.Random(number)
@@ -81,7 +85,7 @@ def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str
             if at % 5 == 0:
                 name = f"{office.id}-{number}-{at}"
                 outcome = session.call(
-                    "files_write", {"path": f"/Team/{name}.txt", "content": f"by {name}"}
+                    "files_write", {"path": f"/Team/{name}.txt", "text": f"by {name}"}
                 )
                 again = session.call("files_read", {"path": f"/Team/{name}.txt"})
                 if f"by {name}" not in again.content:
@@ -95,7 +99,7 @@ def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str
 
 
 def test_two_offices_and_eight_workers_do_not_touch_each_other(nine, world_file):
-    descriptors = len(os.listdir("/proc/self/fd"))
+    descriptors = open_descriptors()
     environments = list(nine.values())
     with (
         Office.start(environments, world_file) as one,
@@ -126,7 +130,7 @@ def test_two_offices_and_eight_workers_do_not_touch_each_other(nine, world_file)
     root = places().root
     assert processes.launchers(root, ids) == []
     assert processes.leftovers(root, ids) == []
-    assert len(os.listdir("/proc/self/fd")) <= descriptors
+    assert open_descriptors() <= descriptors
 
 
 KILLED = """
@@ -145,7 +149,6 @@ with office.session() as session:
 
 def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(nine, world_file):
     seed = random.randrange(10**6)
-    print(f"seed of the moment: {seed}")
     files = [str(environment.file) for environment in nine.values()]
     killed = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(world_file), *files], stdout=subprocess.PIPE, text=True
@@ -165,8 +168,8 @@ def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(nine, worl
         processes.launchers(root, [office]) or processes.leftovers(root, [office])
     ):
         time.sleep(0.1)
-    assert processes.launchers(root, [office]) == []
-    assert processes.leftovers(root, [office]) == []
+    assert processes.launchers(root, [office]) == [], f"seed of the moment: {seed}"
+    assert processes.leftovers(root, [office]) == [], f"seed of the moment: {seed}"
     folder: Path = places().office(office)
     assert folder.exists()
     clean_up()
