@@ -1,7 +1,8 @@
 """Which packages share one Python environment: those of the environments of one folder.
 
 The nine that come with VEPA resolve together. A project's own environments get one of their own,
-so that a tenth service can ask for what the nine could not live with.
+so that a tenth service can ask for what the nine could not live with. A `requirements.txt` beside
+the environments lists the whole set; without one it is what they ask for together.
 """
 
 from __future__ import annotations
@@ -18,13 +19,26 @@ __all__ = ["constraints_of", "requirements_of"]
 
 
 def requirements_of(environment: Environment) -> list[str]:
-    """The pinned packages of all environments beside this one, sorted.
+    """The pinned packages that this environment shares with those beside it, sorted.
 
     Raises
     ------
     SettingError
-        When a file beside it cannot be read.
+        When a file beside it cannot be read, or the list lacks one of its packages.
     """
+    if not environment.process.packages:
+        return []
+    listed = environment.folder.parent / "requirements.txt"
+    if listed.is_file():
+        known = _listed(listed)
+        absent = sorted(set(environment.process.packages) - set(known))
+        if absent:
+            raise SettingError(
+                f"{absent[0]} is not in {listed}",
+                where=Where(str(environment.file), field="process.packages"),
+                remedy="add it there: the environments of a folder share their packages",
+            )
+        return known
     files = sorted(environment.folder.parent.glob("*/environment.yaml"))
     found: set[str] = set(environment.process.packages)
     for file in files:
@@ -32,6 +46,11 @@ def requirements_of(environment: Environment) -> list[str]:
             stat = file.stat()
             found.update(_packages(file, stat.st_mtime_ns, stat.st_size))
     return sorted(found)
+
+
+def _listed(file: Path) -> list[str]:
+    lines = (line.split("#")[0].strip() for line in read_text(file).splitlines())
+    return sorted({line for line in lines if line})
 
 
 @lru_cache(maxsize=256)
