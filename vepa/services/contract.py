@@ -113,8 +113,13 @@ class _Check:
                     f"assertion {assertion.name} can be asked",
                     partial(self._asked, assertion.name, assertion.example),
                 )
+        reads = [tool for tool in self._environment.tools if tool.effect == "read"]
+        for tool in reads:
+            self._clause(f"tool {tool.name}", partial(self._answers, tool))
+        self._clause("reading changes nothing", partial(self._reading, reads))
         for tool in self._environment.tools:
-            self._clause(f"tool {tool.name}", partial(self._tool, tool))
+            if tool.effect != "read":
+                self._clause(f"tool {tool.name}", partial(self._writes, tool))
         self._clause("a reset of everything leads to the seed", self._reset)
         return self._found
 
@@ -134,27 +139,39 @@ class _Check:
         self._office.check(self._environment.name, name, example)
         return ""
 
-    def _tool(self, tool: Tool) -> str:
-        """Twice from the seed: it answers, says the same again, and writes when it says so."""
+    def _answers(self, tool: Tool) -> str:
+        """It answers, and the second time as the first time."""
         first = self._once(tool)
         if not first.ok:
             return f"answered {first.content[:300]}"
-        changed = not self._office.at_seed(self._environment.name)
-        if tool.effect == "read":
-            if changed:
-                return "its effect is `read`, and the state has changed"
-        else:
-            if not changed:
-                return f"its effect is `{tool.effect}`, and the state has not changed"
-            why = self._reset_one()
-            if why:
-                return why
         second = self._once(tool)
-        if tool.effect != "read":
-            self._reset_one()
-        if second.content != first.content:
-            return _difference(first.content, second.content)
-        return ""
+        return "" if second.content == first.content else _difference(first, second)
+
+    def _reading(self, reads: Sequence[Tool]) -> str:
+        """No tool that says `read` has changed the state; where one has, which."""
+        if not self._at_seed():
+            return ""
+        self._reset()
+        for tool in reads:
+            self._once(tool)
+            if self._at_seed():
+                self._reset()
+                return f"{tool.name}: its effect is `read`, and the state has changed"
+        return "the state has changed, and no single reading tool did it"
+
+    def _writes(self, tool: Tool) -> str:
+        """It changes the state, is undone by a reset, and then answers as the first time."""
+        first = self._once(tool)
+        if not first.ok:
+            return f"answered {first.content[:300]}"
+        if not self._at_seed():
+            return f"its effect is `{tool.effect}`, and the state has not changed"
+        why = self._reset_one()
+        if why:
+            return why
+        second = self._once(tool)
+        self._office.reset([self._environment.name])
+        return "" if second.content == first.content else _difference(first, second)
 
     def _once(self, tool: Tool) -> Outcome:
         with self._office.session() as session:
@@ -173,7 +190,8 @@ class _Check:
         return self._at_seed()
 
 
-def _difference(first: str, second: str) -> str:
+def _difference(one: Outcome, two: Outcome) -> str:
+    first, second = one.content, two.content
     at = next(
         (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
         min(len(first), len(second)),
