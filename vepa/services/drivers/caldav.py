@@ -10,6 +10,7 @@ Request: `{do: VERB, ...}`, see `VERBS`. A collection (a calendar or an address 
 
 from __future__ import annotations
 
+import logging
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -36,6 +37,9 @@ from vepa.services.drivers.base import (
 from vepa.services.drivers.caldav_requests import Request
 
 __all__ = ["VERBS", "CaldavDriver", "Settings"]
+
+# The package takes a contact for a calendar that went wrong, and says so for every one.
+logging.getLogger("caldav").setLevel(logging.ERROR)
 
 _COLLECTION = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 
@@ -97,11 +101,9 @@ class CaldavDriver:
 
     def _events(self, wanted: Request, caller: Caller, deadline: Deadline) -> Any:
         found = []
+        query = xml.events_between(*events.period(wanted.since, wanted.until, wanted.days))
         for name in wanted.collections:
-            said = self._send(
-                "REPORT", _place(name), caller, deadline,
-                xml.events_between(*events.period(wanted.since, wanted.until)), {"Depth": "1"},
-            )  # fmt: skip
+            said = self._send("REPORT", _place(name), caller, deadline, query, {"Depth": "1"})
             found += [events.read(text, name) for text in xml.contents(said, "calendar-data")]
         found = [each for each in found if _has(each, wanted.text)]
         found.sort(key=lambda each: (each["start"], each["calendar"], each["id"]))
@@ -230,7 +232,7 @@ class CaldavDriver:
             if 403 in also:
                 return None
             why = str(getattr(refused, "reason", "") or "forbidden")
-            raise _Refused(403, f"{path}: {why}") from None
+            raise _Refused(403, f"{path.rpartition('/')[0]}: {why}") from None
         except dav_errors.DAVError as fault:
             raise Unreachable(f"no answer: {fault}") from None
         except OSError as fault:  # all errors of its HTTP client are

@@ -20,10 +20,13 @@ class Unwritable(ValueError):  # noqa: N818 - what the event is
     """Fields that no calendar can hold."""
 
 
-def period(since: str | None, until: str | None) -> tuple[str, str]:
+def period(since: str | None, until: str | None, days: int | None = None) -> tuple[str, str]:
     """Start and end as calendars write them; a whole day where a day is given."""
     start = _moment(since) if since else datetime(1970, 1, 2, tzinfo=UTC)
-    end = _moment(until) if until else datetime(2100, 1, 1, tzinfo=UTC)
+    if until is None and days is not None:
+        end = start + timedelta(days=days)
+    else:
+        end = _moment(until) if until else datetime(2100, 1, 1, tzinfo=UTC)
     if until and len(until) == len("2026-03-02"):
         end += timedelta(days=1)
     if end <= start:
@@ -78,18 +81,13 @@ def changed(old: str, fields: Mapping[str, Any], time: str) -> str:
 
 def busy(text: str) -> list[dict[str, str]]:
     """The busy periods of a free-busy answer, in order."""
-    found = []
-    for part in Calendar.from_ical(text).walk("VFREEBUSY"):
-        entries = part.get("FREEBUSY", [])
-        for entry in entries if isinstance(entries, list) else [entries]:
-            for start, end in getattr(entry, "dts", None) or [_pair(entry)]:
-                found.append({"start": _shown(start), "end": _shown(end)})
+    parts = [part.get("FREEBUSY", []) for part in Calendar.from_ical(text).walk("VFREEBUSY")]
+    found = [
+        {"start": _shown(entry.start), "end": _shown(entry.end)}
+        for entries in parts
+        for entry in (entries if isinstance(entries, list) else [entries])
+    ]
     return sorted(found, key=lambda each: (each["start"], each["end"]))
-
-
-def _pair(entry: Any) -> tuple[Any, Any]:
-    start, end = entry.start, entry.end
-    return start, end
 
 
 def _set(event: Event, fields: Mapping[str, Any]) -> None:

@@ -40,6 +40,8 @@ class Request(Parcel):
         `copy_event`: another calendar.
     since, until
         Days or moments, ISO 8601; nothing: no limit.
+    days
+        Without `until`: so many days from `since` on.
     text
         What an item has to contain, in any letter case.
     limit
@@ -65,6 +67,7 @@ class Request(Parcel):
     target: str | None = None
     since: str | None = None
     until: str | None = None
+    days: int | None = Field(default=None, ge=1)
     text: str | None = None
     limit: int | None = Field(default=None, ge=1)
     fields: dict[str, Any] = {}
