@@ -67,6 +67,8 @@ class Handler(BaseHTTPRequestHandler):
             self.flood()
         elif path == "/trickle":
             self.trickle()
+        elif path == "/trickle-head":
+            self.trickle_head()
         elif path == "/hang-up":
             self.close_connection = True
 
@@ -93,6 +95,15 @@ class Handler(BaseHTTPRequestHandler):
         try:
             for _ in range(100):
                 self.wfile.write(b"x")
+                time.sleep(0.05)
+        except OSError:
+            pass
+        self.close_connection = True
+
+    def trickle_head(self) -> None:
+        try:
+            for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 100:
+                self.wfile.write(bytes([byte]))
                 time.sleep(0.05)
         except OSError:
             pass
@@ -193,11 +204,15 @@ def test_a_slow_answer_ends_with_the_time(make: Any) -> None:
     assert time.monotonic() - began < 1.2
 
 
-def test_a_server_that_trickles_does_not_outlive_the_call(make: Any) -> None:
+@pytest.mark.parametrize("path", ["/trickle", "/trickle-head"])
+def test_a_server_that_trickles_does_not_outlive_the_call(make: Any, path: str) -> None:
+    driver = make()
+    assert ask(driver, "/echo").ok  # the connection is there already, and kept
     began = time.monotonic()
     with pytest.raises(Unreachable, match="time limit"):
-        ask(make(), "/trickle", seconds=0.4)
+        ask(driver, path, seconds=0.4)
     assert time.monotonic() - began < 1.5
+    assert ask(driver, "/echo").ok
 
 
 def test_no_time_left_sends_nothing(make: Any) -> None:
@@ -282,6 +297,19 @@ def test_a_refused_login_says_what_the_service_said(make: Any) -> None:
     assert [each["path"] for each in Handler.seen] == ["/login"]
     with pytest.raises(Unreachable):  # no half-made client is kept
         ask(driver, "/echo", caller=wrong)
+
+
+def test_a_login_without_the_token_says_where_it_was_looked_for(make: Any) -> None:
+    for path in (["auth", "none"], ["auth", "tokens", 3], ["auth", "tokens", "x"]):
+        driver = make(auth={"how": "login", "request": LOGIN, "token": path})
+        with pytest.raises(Unreachable, match=r"has nothing at auth\."):
+            ask(driver, "/echo")
+
+
+def test_a_header_carries_the_account(make: Any) -> None:
+    driver = make(auth={"how": "header", "header": "X-Key", "value": "key @PASSWORD@"})
+    told = [ask(driver, "/echo", caller=who).data["headers"]["x-key"] for who in (ADA, BOB)]
+    assert told == ["key secret of ada", "key secret of bob"]
 
 
 # --- what is wrong with a request

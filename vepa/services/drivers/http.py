@@ -25,7 +25,10 @@ Request: `{method, path, query, headers, json | form | text, redirects}`.
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Mapping
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Literal
 
 import httpx
@@ -97,6 +100,38 @@ class Settings(Parcel):
     auth: Auth = Auth()
 
 
+class _Line:
+    """A client and its connection, which is cut when the time is over.
+
+    httpx limits each wait for bytes; a server that trickles its headers would outlive any call.
+    """
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        self._socket: socket.socket | None = None
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Told by httpcore what happens on the way of a request."""
+        if event == "connection.connect_tcp.complete":
+            self._socket = info["return_value"].get_extra_info("socket")
+
+    @contextmanager
+    def until(self, deadline: Deadline) -> Iterator[None]:
+        """Cut the connection at the deadline."""
+        timer = threading.Timer(deadline.left(), self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _cut(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
 class HttpDriver:
     """Speaks HTTP to one service; one client an account, so cookies never mix."""
 
@@ -106,24 +141,23 @@ class HttpDriver:
         if port is None:
             raise InputError(f"drivers.http: the service has no port {self._settings.port!r}")
         self._base = f"http://{endpoint.host}:{port}"
-        self._clients: dict[str, httpx.Client] = {}
+        self._lines: dict[str, _Line] = {}
 
     def request(self, request: Any, caller: Caller, deadline: Deadline) -> Answer:
         """See `Driver.request`."""
         wanted = validated(Request, request, "http")
-        client = self._clients.get(caller.role)
-        if client is None:
-            client = self._client(caller, deadline)
-            self._clients[caller.role] = client
-        return self._send(client, wanted, deadline)
+        line = self._lines.get(caller.role)
+        if line is None:
+            line = self._lines[caller.role] = self._open(caller, deadline)
+        return self._send(line, wanted, deadline)
 
     def close(self) -> None:
         """See `Driver.close`."""
-        for client in self._clients.values():
-            client.close()
-        self._clients.clear()
+        for line in self._lines.values():
+            line.client.close()
+        self._lines.clear()
 
-    def _client(self, caller: Caller, deadline: Deadline) -> httpx.Client:
+    def _open(self, caller: Caller, deadline: Deadline) -> _Line:
         auth = self._settings.auth
         client = httpx.Client(
             base_url=self._base,
@@ -131,20 +165,21 @@ class HttpDriver:
             auth=(caller.user, caller.password) if auth.how == "basic" else None,
             trust_env=False,  # a proxy of the surroundings is not for loopback
         )
+        line = _Line(client)
         if auth.how == "header":
             marks = {"@USER@": caller.user, "@PASSWORD@": caller.password}
             client.headers[auth.header] = str(_filled(auth.value, marks))
         if auth.how == "login":
             try:
-                self._log_in(client, auth, caller, deadline)
+                self._log_in(line, auth, caller, deadline)
             except BaseException:
                 client.close()
                 raise
-        return client
+        return line
 
-    def _log_in(self, client: httpx.Client, auth: Auth, caller: Caller, deadline: Deadline) -> None:
+    def _log_in(self, line: _Line, auth: Auth, caller: Caller, deadline: Deadline) -> None:
         filled = _filled(auth.request, {"@USER@": caller.user, "@PASSWORD@": caller.password})
-        answer = self._send(client, validated(Request, filled, "drivers.http.auth"), deadline)
+        answer = self._send(line, validated(Request, filled, "drivers.http.auth"), deadline)
         if answer.status not in auth.accept:
             raise Unreachable(
                 f"the login of account {caller.role!r} was answered with {answer.status}: "
@@ -152,28 +187,39 @@ class HttpDriver:
             )
         if auth.token:
             token: Any = answer.data
-            for key in auth.token:
-                token = token[key]
-            client.headers[auth.header] = auth.value.replace("@TOKEN@", str(token))
+            try:
+                for key in auth.token:
+                    token = token[key]
+            except (LookupError, TypeError):
+                raise Unreachable(
+                    f"the answer to the login of account {caller.role!r} has nothing at "
+                    f"{'.'.join(map(str, auth.token))}: {answer.text[:200]}"
+                ) from None
+            line.client.headers[auth.header] = auth.value.replace("@TOKEN@", str(token))
 
-    def _send(self, client: httpx.Client, wanted: Request, deadline: Deadline) -> Answer:
+    def _send(self, line: _Line, wanted: Request, deadline: Deadline) -> Answer:
         content, kind = _body(wanted)
         headers = {**({"Content-Type": kind} if kind else {}), **wanted.headers}
         try:
-            with client.stream(
-                wanted.method,
-                self._settings.prefix + wanted.path,
-                params={key: _plain(item) for key, item in wanted.query.items()} or None,
-                headers=headers,
-                content=content,
-                data=wanted.form,
-                timeout=deadline.left(),
-                follow_redirects=wanted.redirects,
-            ) as response:
+            with (
+                line.until(deadline),
+                line.client.stream(
+                    wanted.method,
+                    self._settings.prefix + wanted.path,
+                    params={key: _plain(item) for key, item in wanted.query.items()} or None,
+                    headers=headers,
+                    content=content,
+                    data=wanted.form,
+                    timeout=deadline.left(),
+                    follow_redirects=wanted.redirects,
+                    extensions={"trace": line.trace},
+                ) as response,
+            ):
                 raw = _read(response, deadline)
         except httpx.TimeoutException:
             raise Unreachable("no answer within the time limit") from None
         except httpx.HTTPError as error:
+            deadline.left()  # what was cut at the deadline says so
             raise Unreachable(f"no answer: {str(error) or type(error).__name__}") from None
         text = raw.decode(response.encoding or "utf-8", "replace")
         return Answer(
@@ -194,6 +240,7 @@ def _read(response: httpx.Response, deadline: Deadline) -> bytes:
         size += len(part)
         if size > MAX_BYTES:
             break
+    deadline.left()  # where the body has no length, a cut looks like its end
     return b"".join(parts)[:MAX_BYTES]
 
 
