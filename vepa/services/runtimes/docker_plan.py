@@ -66,7 +66,7 @@ _VERSION = BASE.partition(":")[2].partition("-")[0]
 _DATA, _FILES = "/office/data", "/office/files"
 #: The user of the built images.
 _UID = 10001
-#: Tag of the seed that was kept last, for compose files.
+#: Tag of the seed that an office was started from last, for compose files.
 LATEST = "latest"
 #: Ports of a built container's own address that are relayed to its service.
 _FIRST_RELAYED = 20001

@@ -78,13 +78,17 @@ class DockerRuntime:
     @told
     def has_snapshot(self, environment: Environment, key: str) -> bool:
         """See `Runtime.has_snapshot`."""
-        return find_image(self._client, _seed_image(environment, key)) is not None
+        return find_image(self._client, self._seed_image(environment, key)) is not None
 
     @told
     def start(self, slot: Slot, snapshot: str | None) -> Endpoint:
         """See `Runtime.start`."""
         make_private(slot.folder)
-        return self._start(slot, snapshot, {})
+        endpoint = self._start(slot, snapshot, {})
+        if snapshot is not None:
+            seed = self._client.images.get(self._seed_image(slot.environment, snapshot))
+            seed.tag(plan.seed_repository(slot.environment), plan.LATEST)
+        return endpoint
 
     @told
     def keep(self, slot: Slot, key: str) -> None:
@@ -93,10 +97,10 @@ class DockerRuntime:
         if plan.form_of(slot.environment) == "built":
             self._ask(slot, container, {"do": "keep"})
         container.stop(timeout=int(slot.environment.process.stop.seconds) + 1)
-        repository, tag = _seed_image(slot.environment, key).split(":")
+        repository, tag = self._seed_image(slot.environment, key).split(":")
         labels = {LABELS["environment"]: slot.name, LABELS["content"]: key}
-        image = container.commit(repository=repository, tag=tag, conf={"Labels": labels})
-        image.tag(repository, plan.LATEST)
+        labels[LABELS["root"]] = self._offices.mark
+        container.commit(repository=repository, tag=tag, conf={"Labels": labels})
         self.stop(slot)
 
     @told
@@ -105,7 +109,7 @@ class DockerRuntime:
         from docker.errors import ImageNotFound
 
         with suppress(ImageNotFound):
-            self._client.images.remove(_seed_image(environment, key), force=True)
+            self._client.images.remove(self._seed_image(environment, key), force=True)
 
     @told
     def restore(self, slot: Slot, key: str) -> Endpoint:
@@ -218,9 +222,13 @@ class DockerRuntime:
             recipe = replace(recipe, wheels=wheels)
         return build_image(self._client, recipe, progress)
 
+    def _seed_image(self, environment: Environment, key: str) -> str:
+        """Per cache folder: what else is known of a seed, its volatile values, is kept there."""
+        return f"{plan.seed_repository(environment)}:{key[:16]}-{self._offices.mark}"
+
     def _image(self, environment: Environment, snapshot: str | None) -> str:
         if snapshot is not None:
-            return _seed_image(environment, snapshot)
+            return self._seed_image(environment, snapshot)
         if plan.form_of(environment) == "official":
             return plan.official_reference(environment)
         return image_reference(self._client, plan.recipe_of(environment))[0]
@@ -290,7 +298,3 @@ class DockerRuntime:
                 f"{slot.name}: {request['do']} failed in its container: "
                 f"{done.output.decode('utf-8', 'replace').strip()}\n{log_end(container, 8)}"
             )
-
-
-def _seed_image(environment: Environment, key: str) -> str:
-    return f"{plan.seed_repository(environment)}:{key[:16]}"
