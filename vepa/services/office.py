@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from vepa.errors import InputError, RunError, ServiceError, SettingError, Where
 from vepa.services import records
 from vepa.services.drivers import Deadline, Endpoint, Unreachable
-from vepa.services.environment import Environment, load_environment
+from vepa.services.environment import Environment, Step, load_environment
 from vepa.services.places import Places, places
 from vepa.services.runtimes import Condition, Progress, Runtime, RuntimeName, Slot, make_runtime
 from vepa.services.session import ToolSession
@@ -311,6 +311,37 @@ class Office:
             except (StepRefused, Unreachable) as error:
                 raise RunError(f"{name}: {assertion}: {error}") from None
             return bool(evaluate(wanted.check, {**connection.base, **names, **saved}))
+
+    def perform(
+        self, name: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Send requests to a service as `admin`, such as what a task plants; on record as written.
+
+        Parameters
+        ----------
+        name
+            Of the service.
+        steps
+            The requests, in this order.
+        names
+            Further names for their templates.
+
+        Returns
+        -------
+        dict
+            The saved answers.
+
+        Raises
+        ------
+        RunError
+            When the service refuses one, or does not answer.
+        """
+        self.written(name)
+        with self._connection(name) as connection:
+            try:
+                return connection.run(steps, "admin", Deadline.after(_STEPS_SECONDS), names)
+            except (StepRefused, Unreachable) as error:
+                raise RunError(f"{name}: {error}") from None
 
     def reset(
         self,
