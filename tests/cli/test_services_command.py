@@ -275,6 +275,20 @@ def test_what_cannot_be_started(
     nothing_left(cache)
 
 
+@pytest.mark.parametrize("verb", ["up", "install", "test"])
+def test_no_engine_for_containers(
+    vepa: Any, cache: Places, project: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{project}/none.sock")
+    told = error(
+        vepa("services", verb, "memos", "--project", project, "--runtime", "docker", "--json")
+    )
+    assert "no container engine answers" in told["message"]
+    assert told["field"] == "--runtime docker"
+    assert "the runtime `process` needs none" in told["remedy"]
+    nothing_left(cache)
+
+
 def test_a_broken_file_is_named_with_its_line(vepa: Any, cache: Places, tmp_path: Path) -> None:
     file = write_environment(tmp_path)
     file.write_text(file.read_text().replace("http: 0", "http: zero"))
