@@ -42,3 +42,9 @@ def test_at_least_sixty_tools_over_the_nine(nine):
 @pytest.mark.parametrize("name", NINE)
 def test_environment_has_tools_that_read_write_and_destroy(name, nine):
     assert {tool.effect for tool in nine[name].tools} == {"read", "write", "destroy"}
+
+
+def test_the_one_list_of_packages_is_what_the_nine_ask_for(nine):
+    listed = (nine["mail"].folder.parent / "requirements.txt").read_text("utf-8").splitlines()
+    wanted = {package for each in nine.values() for package in each.process.packages}
+    assert {line for line in listed if not line.startswith("#")} == wanted
