@@ -271,3 +271,32 @@ def test_assertions_and_state(office: Office) -> None:
     ]:
         with pytest.raises(InputError, match=message):
             office.check("memos", name, arguments)
+
+
+def test_a_reset_of_what_is_not_there(office: Office) -> None:
+    with pytest.raises(InputError, match="no service 'memoz'"):
+        office.reset(["memos", "memoz"])
+
+
+class Draw:
+    """Draws what it is told to."""
+
+    def __init__(self, value: float):
+        self.value = value
+
+    def random(self) -> float:
+        return self.value
+
+
+def test_a_reset_compares_what_it_draws_and_heals_what_differs(office: Office) -> None:
+    never, always = Draw(0.99), Draw(0.0)
+    assert office.reset(draw=never).checked == ()
+    report = office.reset(draw=always)
+    assert (report.checked, report.unexpected, report.reset) == (("memos",), (), ())
+    with office.session("employee") as session:
+        session.call("memos_add", {"text": "behind its back"})
+    office._log.clear("memos")  # as if a tool had written without saying so
+    assert office.reset(draw=never).reset == ()
+    report = office.reset(draw=always)
+    assert (report.unexpected, report.reset) == (("memos",), ("memos",))
+    assert office.at_seed("memos")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vepa.errors import InputError, RunError, ServiceError, SettingError, Where
+from vepa.policy.schema import nearest
 from vepa.services import records
 from vepa.services.drivers import Deadline, Endpoint, Unreachable
 from vepa.services.environment import Environment, Step, load_environment
@@ -363,9 +364,22 @@ class Office:
             Reset them whether they were written to or not.
         draw
             Chooses the tenth.
+
+        Raises
+        ------
+        InputError
+            When there is no such service.
+        RunError
+            When a service cannot be brought back.
         """
         began = time.monotonic()
         among = set(self.environments) if names is None else set(names)
+        for name in sorted(among - set(self.environments)):
+            raise InputError(
+                f"office {self.id!r} has no service {name!r}",
+                where=Where(field="names"),
+                remedy=nearest(name, sorted(self.environments), "services"),
+            )
         dirty = among if everything else among & self._log.names()
         draw = draw or random.Random()
         checked = [name for name in sorted(among - dirty) if draw.random() < CHECKED_SHARE]
