@@ -183,7 +183,8 @@ class MailDriver:
             try:
                 client.login(caller.user, caller.password)
                 plain = [messages.plain_address(each) for each in recipients]
-                client.send_message(made, messages.plain_address(wanted.sender), plain)
+                sender = messages.plain_address(wanted.sender)
+                refused = client.send_message(made, sender, plain)
             except smtplib.SMTPRecipientsRefused as error:
                 raise _Refused(*_said(*next(iter(error.recipients.values())))) from None
             except smtplib.SMTPResponseException as error:
@@ -192,7 +193,9 @@ class MailDriver:
                 raise _Refused(553, str(error)) from None
         if wanted.keep:
             self._put(made, wanted.keep, ("\\Seen",), caller, deadline)
-        return {"id": messages.identity_of(made["Message-ID"])}
+        # The others have got it by now, so this is no refusal of the whole.
+        told = {address: " ".join(map(str, _said(*why))) for address, why in refused.items()}
+        return {"id": messages.identity_of(made["Message-ID"]), "refused": told}
 
     def _append(self, wanted: Request, caller: Caller, deadline: Deadline) -> Any:
         made = messages.build(wanted, self._settings.domain)

@@ -48,9 +48,10 @@ def build(wanted: Request, domain: str) -> EmailMessage:
     """
     made = EmailMessage()
     made["From"] = _addresses([wanted.sender or ""])
-    for header, addresses in (("To", wanted.to), ("Cc", wanted.cc)):
-        if addresses:
-            made[header] = _addresses(addresses)
+    for header, addresses in (("To", wanted.to), ("Cc", wanted.cc), ("", wanted.bcc)):
+        checked = _addresses(addresses)
+        if checked and header:
+            made[header] = checked
     made["Subject"] = " ".join(wanted.subject.split())
     made["Date"] = format_datetime(_moment(wanted.date or ""))
     made["Message-ID"] = f"<{wanted.id or f'{uuid.uuid4().hex}@{domain}'}>"
@@ -171,10 +172,13 @@ def plain_address(text: str | None) -> str:
 
 def _addresses(texts: Sequence[str]) -> list[Address]:
     made = []
-    for name, address in getaddresses(list(texts)):
+    for text in texts:
+        found = getaddresses([text])
+        name, address = found[0]
         local, at, host = address.rpartition("@")
-        if not (local and at and host) or any(sign.isspace() for sign in address):
-            raise Unsendable(f"{address or name!r} is no mail address")
+        alone = len(found) == 1 and text.isprintable() and not any(map(str.isspace, address))
+        if not (alone and local and at and host):
+            raise Unsendable(f"{text!r} is no mail address")
         try:
             made.append(Address(display_name=name, username=local, domain=host))
         except (ValueError, IndexError):
