@@ -17,9 +17,10 @@ Request::
     several: true                   # several statements with `;`, without parameters
 
 Data of the answer: `{columns, rows, rowcount, truncated}`. Its status is the SQLSTATE: `00000`, or
-what the server said, or `08004` when it did not let the account in. Nothing of a session outlives a
-request, so no `SET` of one call reaches another, and a reset never meets a connection that is kept.
-The server ends a statement when the time of the call is over (57014).
+what the server said, or `08004` when it did not let the account in. A GRANT by somebody who may not
+is a refusal (01007), although PostgreSQL only warns. Nothing of a session outlives a request, so no
+`SET` of one call reaches another, and a reset never meets a connection that is kept. The server
+ends a statement when the time of the call is over (57014).
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ MAX_ROWS = 10_000
 #: SQLSTATE of what the client library refuses to send or to read, such as COPY.
 _UNSUPPORTED = "0A000"
 _LET_IN_NOT = "08004"
+#: A GRANT or REVOKE by somebody who may not: PostgreSQL warns, and does nothing.
+_NOT_GRANTED, _NOT_REVOKED = "01007", "01006"
 #: Time between the server's own limit and ours, so that its answer still comes through.
 _GRACE = 0.3
 
@@ -114,6 +117,7 @@ class SqlDriver:
             if "FATAL:" not in text:
                 raise Unreachable(f"no answer: {text}") from None
             return Answer(False, _LET_IN_NOT, None, text.partition("FATAL:")[2].strip())
+        # Closing rolls back what was not committed.
         with closing(connection), _watched(connection, deadline):
             return _answer(connection, wanted, deadline)
 
@@ -172,9 +176,14 @@ def _watched(connection: psycopg.Connection[Any], deadline: Deadline) -> Iterato
 
 
 def _answer(connection: psycopg.Connection[Any], wanted: Request, deadline: Deadline) -> Answer:
+    told: list[psycopg.errors.Diagnostic] = []
+    connection.add_notice_handler(told.append)
     try:
         connection.read_only = True if wanted.read_only else None
         data = _run(connection, wanted)
+        for notice in told:
+            if notice.sqlstate in (_NOT_GRANTED, _NOT_REVOKED):
+                return Answer(False, notice.sqlstate, None, str(notice.message_primary))
         if wanted.transaction:
             connection.commit()
         return Answer(True, "00000", data)
@@ -182,8 +191,6 @@ def _answer(connection: psycopg.Connection[Any], wanted: Request, deadline: Dead
         deadline.left()
         if error.sqlstate is None and connection.broken:
             raise Unreachable(f"no answer: {_plain(str(error))}") from None
-        if wanted.transaction and not connection.broken:
-            connection.rollback()
         return Answer(False, error.sqlstate or _UNSUPPORTED, None, _said(error))
 
 
