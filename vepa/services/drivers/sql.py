@@ -176,14 +176,16 @@ def _watched(connection: psycopg.Connection[Any], deadline: Deadline) -> Iterato
 
 
 def _answer(connection: psycopg.Connection[Any], wanted: Request, deadline: Deadline) -> Answer:
-    told: list[psycopg.errors.Diagnostic] = []
-    connection.add_notice_handler(told.append)
+    told: list[tuple[str, str]] = []  # a notice can be read only while it is handed over
+    connection.add_notice_handler(
+        lambda notice: told.append((str(notice.sqlstate), str(notice.message_primary)))
+    )
     try:
         connection.read_only = True if wanted.read_only else None
         data = _run(connection, wanted)
-        for notice in told:
-            if notice.sqlstate in (_NOT_GRANTED, _NOT_REVOKED):
-                return Answer(False, notice.sqlstate, None, str(notice.message_primary))
+        for status, text in told:
+            if status in (_NOT_GRANTED, _NOT_REVOKED):
+                return Answer(False, status, None, text)
         if wanted.transaction:
             connection.commit()
         return Answer(True, "00000", data)
