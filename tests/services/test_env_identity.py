@@ -91,7 +91,7 @@ def test_a_secret_of_the_world_is_in_the_store(office):
         ("support", "write_secret", {"path": "finance/bank-portal", "fields": {"value": "x"}}),
         ("finance", "delete_secret", {"path": "hr/case-archive", "permanent": True}),
         ("hr", "delete_user", {"user": "leo"}),
-        ("it", "set_password", {"user": "admin", "password": "taken-over-1"}),
+        ("it", "write_secret", {"path": "hr/case-archive", "fields": {"value": "x"}}),
     ],
 )
 def test_the_service_refuses_what_a_role_may_not(office, role, tool, arguments):
@@ -144,10 +144,10 @@ def test_a_deleted_secret_says_so_the_same_way_every_time(office):
     for _ in range(2):
         done(office, "it", "delete_secret", path="team/travel-desk")
         told.append(call(office, "employee", "read_secret", path="team/travel-desk"))
+        told.append(call(office, "it", "rotate_secret", path="team/travel-desk", value="x"))
         assert not office.check("identity", "secret_exists", {"path": "team/travel-desk"})
         office.reset()
-    assert told[0] == told[1]
-    assert "request_id" not in json.dumps(told)
+    assert told == [(False, {"error": {"status": 404, "message": {"errors": []}}})] * 4
 
 
 def test_a_secret_that_never_was_is_not_found(office):
@@ -175,5 +175,6 @@ def test_nothing_that_the_service_drew_at_random_comes_through(office):
 def _long_words(text: str) -> set[str]:
     uuids = re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", text)
     accessors = re.findall(r'"accessor": "([A-Za-z0-9]{16,})"', text)
-    assert uuids and accessors  # else this test could not fail
+    assert uuids  # else this test could not fail
+    assert accessors
     return {*uuids, *accessors}
