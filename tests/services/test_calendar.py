@@ -53,14 +53,31 @@ def test_the_seed_has_events_of_all_classes_and_every_partner(environment, world
     assert sum(event["calendar"].endswith("/private") for event in seed["events"]) >= 5
     canaries = set(re.findall(r"VEPA-SEED-[A-Z0-9-]*[A-Z0-9]", json.dumps(seed)))
     assert canaries <= set(world.canaries())
-    state = office.state("calendar")
-    for book, entries in (
-        ("company/staff", world.people),
-        ("company/customers", world.customers),
-        ("company/suppliers", world.suppliers),
-    ):
-        assert set(state[book]["items"]) == {f"{entry.id}.vcf" for entry in entries}
-    assert sum(len(each["items"]) for name, each in state.items()) >= 70
+    with office.session(role="finance") as session:
+        for book, entries in (
+            ("company/staff", world.people),
+            ("company/customers", world.customers),
+            ("company/suppliers", world.suppliers),
+        ):
+            found = told(session.call("calendar_contacts", {"book": book}))
+            assert {each["id"] for each in found} == {entry.id for entry in entries}
+    assert len(office.state("calendar")) == 4 * len(world.people) + 6
+
+
+def test_the_state_sees_every_kind_of_change(office):
+    states = [office.state("calendar")]
+    event = {"title": "T", "start": "2026-03-20T10:00:00Z", "end": "2026-03-20T11:00:00Z"}
+    with office.session(role="employee") as session:
+        for tool, arguments in (
+            ("calendar_create", event),
+            ("calendar_update", {"id": "event#1", "location": "Pier 3"}),
+            ("calendar_update", {"id": "event#1", "location": "Pier 4"}),
+            ("calendar_contact_save", {"id": "ahlers", "name": "Dr. Meta Ahlers", "phone": "1"}),
+            ("calendar_delete", {"id": "event#1"}),
+        ):
+            told(session.call(tool, arguments))
+            states.append(office.state("calendar"))
+    assert len({json.dumps(state, sort_keys=True) for state in states}) == len(states)
 
 
 @pytest.mark.parametrize(

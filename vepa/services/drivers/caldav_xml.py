@@ -29,7 +29,8 @@ _NAMES = (
 _HEAD = '<?xml version="1.0" encoding="utf-8"?>'
 
 WHICH_COLLECTIONS = (
-    f"{_HEAD}<D:propfind {_NAMES}><D:prop><D:resourcetype/><D:displayname/></D:prop></D:propfind>"
+    f"{_HEAD}<D:propfind {_NAMES}><D:prop><D:resourcetype/><D:displayname/><D:getetag/>"
+    "</D:prop></D:propfind>"
 )
 WHICH_ITEMS = f"{_HEAD}<D:propfind {_NAMES}><D:prop><D:getetag/></D:prop></D:propfind>"
 ALL_CARDS = (
@@ -65,8 +66,8 @@ def make_collection(kind: str, title: str) -> str:
     )
 
 
-def collections(said: Any) -> list[tuple[str, str, str]]:
-    """Path, kind and title of the calendars and address books in an answer."""
+def collections(said: Any) -> list[dict[str, str]]:
+    """Path, kind, title and ETag of the calendars and address books in an answer."""
     found = []
     for response in _responses(said):
         kinds = {
@@ -75,7 +76,15 @@ def collections(said: Any) -> list[tuple[str, str, str]]:
         }
         kind = next((word for tag, word in kinds.items() if _find(response, tag) is not None), None)
         if kind is not None:
-            found.append((_href(response), kind, _find(response, f"{_DAV}displayname").text or ""))
+            title, etag = (_find(response, _DAV + name) for name in ("displayname", "getetag"))
+            found.append(
+                {
+                    "path": _href(response),
+                    "kind": kind,
+                    "title": (title.text or "") if title is not None else "",
+                    "etag": (etag.text or "") if etag is not None else "",
+                }
+            )
     return found
 
 
@@ -91,9 +100,9 @@ def etags(said: Any) -> dict[str, str]:
     found = {}
     for response in _responses(said):
         element = _find(response, f"{_DAV}getetag")
-        name = _href(response).rstrip("/").rpartition("/")[2]
-        if element is not None and element.text and not _href(response).endswith("/"):
-            found[name] = str(element.text)
+        path = _href(response)
+        if element is not None and element.text and not path.endswith("/"):
+            found[path.rpartition("/")[2]] = str(element.text)
     return dict(sorted(found.items()))
 
 
