@@ -8,10 +8,30 @@ from pathlib import Path
 import pytest
 
 from vepa.services.drivers import DRIVERS
-from vepa.services.environment import ROLES
-from vepa.services.environment.parts import Process, Step
+from vepa.services.environment import ROLES, Environment
+from vepa.services.environment.parts import (
+    Account,
+    Assertion,
+    Check,
+    Docker,
+    Health,
+    People,
+    Process,
+    Reset,
+    Seed,
+    Software,
+    State,
+    Step,
+    Stop,
+    VolatileKind,
+)
+from vepa.services.environment.tool import Limits, Tool
 from vepa.services.templates import FILTERS
 
+PARTS = (
+    Account, Assertion, Check, Docker, Health, Limits, People, Process, Reset, Seed, Software,
+    State, Stop, Tool, VolatileKind,
+)  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "adding-a-service.md"
 
 
@@ -40,6 +60,12 @@ def test_every_role_is_named(name, code):
 def test_every_key_of_a_step_is_named(code):
     keys = {field.alias or name for name, field in Step.model_fields.items()}
     assert [key for key in sorted(keys) if not re.search(rf"\b{key}:", code)] == []
+
+
+@pytest.mark.parametrize("model", [Environment, *PARTS])
+def test_every_key_of_the_file_is_named(model, code):
+    keys = [field.alias or name for name, field in model.model_fields.items()]
+    assert [key for key in keys if f"`{key}`" not in code] == []
 
 
 def test_what_process_runs_is_told():
