@@ -47,8 +47,7 @@ def start(cache: Places, tmp_path: Path) -> Start:
         ({}, "dies", "process", "died before it was healthy: ", "`health`"),
         ({}, "dies", "process", "cannot read the configuration", "`process`"),
         ({"health.seconds": 0.5}, "hangs", "process", "not healthy within 0.5 s: ", "`health`"),
-        ({"health.seconds": 0.5}, "sick", "process", "answered 503", "`health`"),
-        ({"health.checks.0.path": "/none", "health.seconds": 0.5}, "plain", "process", "404", ""),
+        ({"health.seconds": 4}, "sick", "process", "answered 503 to GET /healthz", "`health`"),
         ({}, "refuses", "seed.steps", "answered 422: ", "seeds"),
         ({"state.steps.0.http.path": "/broken"}, "plain", "process", "out of order", ""),
         ({"process.prepare": [["{{ python }}", "-c", "raise SystemExit('no room')"]]}, "plain",
@@ -68,7 +67,7 @@ def test_a_service_that_does_not_come_up(
     assert (error.where.file or "").endswith("environments/memos/environment.yaml")
     assert error.where.field == field
     assert remedy in (error.remedy or "")
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 40
     nothing_left(cache)
 
 
@@ -223,15 +222,15 @@ def test_a_start_that_is_killed_or_interrupted(cache: Places, tmp_path: Path, nu
     )
     assert child.stdout is not None
     child.stdout.readline()
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 60
     while not _serving(cache):
         assert time.monotonic() < limit
         time.sleep(0.02)
     child.send_signal(number)
-    assert child.wait(timeout=10) != 0
+    assert child.wait(timeout=60) != 0
     child.stdout.close()
     if number == 9:
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + 30
         while processes.launchers(cache.root) and time.monotonic() < limit:
             time.sleep(0.05)
         clean_up(cache)

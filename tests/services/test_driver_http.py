@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/moved":
             self.answer(302, b"", "text/plain", Location="/text")
         elif path == "/sleep":
-            time.sleep(1.5)
+            time.sleep(5)
         elif path == "/large":
             self.send_response(200)
             self.end_headers()
@@ -201,7 +201,7 @@ def test_a_slow_answer_ends_with_the_time(make: Any) -> None:
     began = time.monotonic()
     with pytest.raises(Unreachable, match="time limit"):
         ask(make(), "/sleep", seconds=0.3)
-    assert time.monotonic() - began < 1.2
+    assert time.monotonic() - began < 4
 
 
 @pytest.mark.parametrize("path", ["/trickle", "/trickle-head"])
@@ -211,7 +211,7 @@ def test_a_server_that_trickles_does_not_outlive_the_call(make: Any, path: str) 
     began = time.monotonic()
     with pytest.raises(Unreachable, match="time limit"):
         ask(driver, path, seconds=0.4)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 4
     assert ask(driver, "/echo").ok
 
 
