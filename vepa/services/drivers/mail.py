@@ -169,8 +169,9 @@ class MailDriver:
         box = self._box(caller, deadline)
         found = {}
         for name in self._names(box):
-            box.folder.set(name)
-            found[name] = messages.prints(box.client.uid("FETCH", "1:*", "(FLAGS BODY.PEEK[])")[1])
+            _, (count, *_) = box.folder.set(name)
+            said = box.client.uid("FETCH", "1:*", "(FLAGS BODY.PEEK[])")[1] if int(count) else []
+            found[name] = messages.prints(said)
         return found
 
     def _send(self, wanted: Request, caller: Caller, deadline: Deadline) -> Any:
