@@ -60,6 +60,19 @@ class Kept:
     """Keeps a storage of the wiki to the spaces; stands before GitStorage among the bases."""
 
     spaces: Spaces
+    _last: tuple[str, dict[str, Any]] = ("", {})
+
+    def _get_commit(self, filename, revision):
+        """Ask git once for the last commit of a file, until there is a newer commit of any."""
+        if revision is not None:
+            return super()._get_commit(filename, revision)
+        head = self.repo.head.commit.hexsha
+        if self._last[0] != head:
+            self._last = (head, {})
+        known = self._last[1]
+        if filename not in known:
+            known[filename] = super()._get_commit(filename, None)
+        return known[filename]
 
     def _needs(self, action: str, *names: str) -> None:
         from flask import abort

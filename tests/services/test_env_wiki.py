@@ -91,6 +91,11 @@ def test_the_admin_sees_every_page_of_the_seed(office):
 )
 def test_the_wiki_refuses_what_a_role_may_not(office, role, tool, arguments):
     assert refusal(office, role, tool, **arguments) in (403, 404)
+
+
+def test_refused_calls_change_nothing(office):
+    assert refusal(office, "employee", "edit", page="Support/Rota", content="x") == 403
+    assert refusal(office, "it", "rename", page="IT/Network", new_page="HR/Network") == 403
     assert office.at_seed("wiki")
 
 
