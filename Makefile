@@ -29,7 +29,7 @@ test-browser: $(VENV)/.test-ready ## tests in headless chromium
 	@scripts/optional_tests.sh browser $(PYTEST)
 
 test-docker: $(VENV)/.services-ready ## tests in containers (as root on Debian with an engine of their own)
-	@scripts/optional_tests.sh docker $(PYTEST) -n 2 --dist loadfile
+	@scripts/optional_tests.sh docker $(PYTEST) -n 2 --dist loadgroup
 
 verify: $(VENV)/.services-ready ## the long checks: slow tests and benchmarks
 	@echo "make verify may take hours; make test is the quick tier."

@@ -11,7 +11,7 @@ import pytest
 from vepa.services import load_environment
 from vepa.services.contract import keep_contract
 
-BUILT = ("tickets", "files", "mail", "database", "calendar")
+BUILT = ("database", "calendar", "payments", "tickets", "files")
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
 

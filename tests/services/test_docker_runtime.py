@@ -30,7 +30,8 @@ from vepa.services.snapshots import read_state
 from vepa.services.steps import Connection
 from vepa.services.world import load_world
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+# One after the other: they share images, and look at what is left of all.
+pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("engine"), pytest.mark.timeout(300)]
 
 NOTES = Path(__file__).parent / "environments" / "notes"
 #: How an image that knows nothing of VEPA is run.

@@ -22,7 +22,8 @@ from vepa.services.runtimes.images import (
 )
 from vepa.services.runtimes.wheels import collect_wheels, wheels_fit
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+# One after the other: they share images, and look at what is left of all.
+pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("engine"), pytest.mark.timeout(400)]
 
 SERVE = """
 import http.server, json, os, sys

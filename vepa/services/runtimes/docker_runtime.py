@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from vepa.errors import RunError, SettingError, Where
@@ -53,6 +54,7 @@ class DockerRuntime:
         self._places = root or places()
         self._connecting = threading.Lock()
         self._engine: tuple[Any, Offices] | None = None
+        self._references: dict[Path, tuple[str, str]] = {}
 
     # --- the interface
 
@@ -72,7 +74,7 @@ class DockerRuntime:
         if plan.form_of(environment) == "official":
             image = self._official_id(environment)
         else:
-            image = image_reference(self._client, plan.recipe_of(environment))[1]
+            image = self._reference(environment)[1]
         return sha256_of(canonical_json(["docker", image]))
 
     @told
@@ -211,9 +213,17 @@ class DockerRuntime:
         where = Where(str(environment.file), field="docker.image")
         return base_id(self._client, plan.official_reference(environment), where)
 
+    def _reference(self, environment: Environment) -> tuple[str, str]:
+        """Name and content of its built image; files that change meanwhile make no other one."""
+        known = self._references.get(environment.file)
+        if known is None:
+            known = image_reference(self._client, plan.recipe_of(environment))
+            self._references[environment.file] = known
+        return known
+
     def _build(self, environment: Environment, progress: Progress | None) -> str:
         recipe = plan.recipe_of(environment)
-        reference, _ = image_reference(self._client, recipe)
+        reference, _ = self._reference(environment)
         if find_image(self._client, reference) is not None:
             return reference
         if recipe.packages and wheels_fit(self._client, recipe.base):
@@ -231,7 +241,7 @@ class DockerRuntime:
             return self._seed_image(environment, snapshot)
         if plan.form_of(environment) == "official":
             return plan.official_reference(environment)
-        return image_reference(self._client, plan.recipe_of(environment))[0]
+        return self._reference(environment)[0]
 
     # --- containers
 
