@@ -209,3 +209,12 @@ def test_a_dropped_table_and_a_changed_password_come_back(office, call):
 def test_names_in_arguments_are_names(call, tool, arguments):
     with pytest.raises(InputError, match=r"does not match|is not one of"):
         call("it", tool, **arguments)
+
+
+def test_every_example_works_on_the_seed(office):
+    for tool in office.environments["database"].tools:
+        for example in tool.examples:
+            with office.session() as session:
+                outcome = session.call(tool.name, example)
+            assert outcome.ok, (tool.name, example, outcome.content)
+            office.reset()

@@ -179,3 +179,12 @@ def test_what_is_deleted_is_gone_until_the_reset(office):
     assert office.check("files", "file_count", {"folder": "/Projects", "count": 7})
     office.reset()
     assert office.check("files", "file_count", {"folder": "/Projects", "count": 9})
+
+
+def test_every_example_works_on_the_seed(office):
+    for tool in office.environments["files"].tools:
+        for example in tool.examples:
+            with office.session() as session:
+                outcome = session.call(tool.name, example)
+            assert outcome.ok, (tool.name, example, outcome.content)
+            office.reset()
