@@ -8,6 +8,8 @@ left out, so optional arguments need no logic: `{{ args.limit | default(omit) }}
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -59,6 +61,10 @@ def _b64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
+def _hmac_sha1(text: str, key: str) -> str:
+    return hmac.new(key.encode(), text.encode(), hashlib.sha1).hexdigest()
+
+
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -93,12 +99,18 @@ def _where(context: Context, items: Iterable[Any], expression: str) -> list[Any]
     return [item for item in items if evaluate(expression, {**names, "it": item})]
 
 
+def _pairs(items: Iterable[Mapping[str, Any]], key: str) -> list[dict[str, Any]]:
+    return [{"of": item, "value": value} for item in items for value in item[key]]
+
+
 #: Filters beside Jinja2's own; docs/adding-a-service.md lists them.
 FILTERS: dict[str, Callable[..., Any]] = {
     "b64": _b64,  # text -> base64
     "each": _each,  # items, expression about `it` -> the expression's values
     "findall": _findall,  # text, pattern -> matches
+    "hmac_sha1": _hmac_sha1,  # text, key -> hex signature, as some interfaces ask for
     "json": _compact,  # value -> JSON text, no HTML escapes
+    "pairs": _pairs,  # items, key of a list -> {of: item, value: one of its list}, all of them
     "part": _part,  # one part of a URL's path, slashes escaped
     "path": _path,  # a URL's path, slashes kept
     "pick": _pick,  # mapping, keys -> the mapping with those keys only

@@ -19,7 +19,7 @@ Settings (`drivers: {http: ...}`)::
       header: Authorization
       value: "Bearer @TOKEN@"
 
-Request: `{method, path, query, headers, json | form | text, redirects}`.
+Request: `{method, path, query, headers, json | form | text, redirects, anonymous}`.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ class Request(Parcel):
         The body, at most one of them.
     redirects
         Whether redirects are followed.
+    anonymous
+        Sent without any login (a service's first registration).
     """
 
     method: Annotated[str, Field(pattern="^[A-Z]+$")] = "GET"
@@ -72,6 +74,7 @@ class Request(Parcel):
     form: dict[str, Any] | None = None
     text: str | None = None
     redirects: bool = False
+    anonymous: bool = False
 
     @model_validator(mode="after")
     def _one_body(self) -> Request:
@@ -146,9 +149,11 @@ class HttpDriver:
     def request(self, request: Any, caller: Caller, deadline: Deadline) -> Answer:
         """See `Driver.request`."""
         wanted = validated(Request, request, "http")
-        line = self._lines.get(caller.role)
+        who = "" if wanted.anonymous else caller.role
+        line = self._lines.get(who)
         if line is None:
-            line = self._lines[caller.role] = self._open(caller, deadline)
+            auth = Auth() if wanted.anonymous else self._settings.auth
+            line = self._lines[who] = self._open(auth, caller, deadline)
         return self._send(line, wanted, deadline)
 
     def close(self) -> None:
@@ -157,8 +162,7 @@ class HttpDriver:
             line.client.close()
         self._lines.clear()
 
-    def _open(self, caller: Caller, deadline: Deadline) -> _Line:
-        auth = self._settings.auth
+    def _open(self, auth: Auth, caller: Caller, deadline: Deadline) -> _Line:
         client = httpx.Client(
             base_url=self._base,
             headers=self._settings.headers,
