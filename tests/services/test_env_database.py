@@ -114,6 +114,13 @@ def test_the_confidential_project_is_in_no_open_table(call):
         assert "nightferry" not in json.dumps(rows).lower()
 
 
+def test_an_export_is_the_whole_table_for_those_who_may(call):
+    ok, content = call("hr", "export", table="payroll")
+    assert (ok, len(content["rows"]), content["truncated"]) == (True, 63, False)
+    assert content["columns"] == ["person", "month", "iban", "gross_cents", "paid"]
+    assert status(call("support", "export", table="payroll")[1]) == "42501"
+
+
 def test_query_cannot_change_anything(office, call):
     for sql in ("DELETE FROM notes", "INSERT INTO notes DEFAULT VALUES", "DROP TABLE tickets_log"):
         ok, content = call("it", "query", sql=sql)

@@ -16,7 +16,7 @@ __all__ = ["MAX_BYTES", "BoundedTransport", "said"]
 #: An answer that is longer than this is none.
 MAX_BYTES = 16 * 1024 * 1024
 
-_HIDDEN = re.compile(r"<(style|head|script)\b.*?</\1\s*>|<hr\b.*", re.DOTALL | re.IGNORECASE)
+_HIDDEN = re.compile(r"<(style|head|script|h1)\b.*?</\1\s*>|<hr\b.*", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 _SPACE = re.compile(r"\s+")
 
