@@ -85,7 +85,11 @@ class Office:
 
         The outbound account may use any: it hands in what other servers would.
         """
-        return user == self.outbound or self.own.get(user) == address or user in self.addresses.get(address, [])
+        return (
+            user == self.outbound
+            or self.own.get(user) == address
+            or user in self.addresses.get(address, [])
+        )
 
     def mailboxes(self, address: str) -> list[str]:
         """Users whose mailbox gets mail to an address; none for an unknown one of ours."""
