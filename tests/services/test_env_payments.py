@@ -74,3 +74,45 @@ def test_the_flush_of_the_stock_server_is_closed(payments):
     url = f"http://{endpoint.host}:{endpoint.ports['http']}/_config/data"
     assert httpx.delete(url, trust_env=False).status_code == 404
     assert payments.at_seed("payments")
+
+
+def test_a_position_waits_until_it_is_dropped(payments):
+    with payments.session("finance") as session:
+        waiting = json.loads(session.call("payments_list_positions", {}).content)
+        assert [(each["number"], each["cents"]) for each in waiting] == [("hl-1009", 356000)]
+        asked = {"customer": "customer#4", "cents": 45000, "description": "Training"}
+        made = json.loads(session.call("payments_bill", asked).content)
+        assert made["position"] == "position#2"
+        assert payments.check("payments", "billed", {"customer": "duinzand", "cents": 45000})
+        assert session.call("payments_drop_position", {"position": made["position"]}).ok
+        again = json.loads(session.call("payments_list_positions", {}).content)
+    assert again == waiting
+    assert not payments.check("payments", "billed", {"customer": "duinzand", "cents": 1})
+
+
+def test_an_ended_subscription_leaves_its_paid_invoice(payments):
+    running = {"customer": "nordkap", "plan": "support-plus"}
+    assert payments.check("payments", "subscription_runs", running)
+    with payments.session("finance") as session:
+        ended = session.call("payments_cancel_subscription", {"subscription": "subscription#1"})
+        assert json.loads(ended.content)["status"] == "canceled"
+        told = session.call("payments_list_invoices", {"customer": "customer#1"})
+        invoices = json.loads(told.content)
+    assert [(each["cents"], each["status"]) for each in invoices] == [(24900, "paid")]
+    assert not payments.check("payments", "subscription_runs", running)
+
+
+@pytest.mark.parametrize(("cents", "value"), [(999_999, "confidential"), (1_000_000, "critical")])
+def test_large_sums_are_critical(nine, cents, value):
+    for name in ("payments_charge", "payments_refund", "payments_pay_out", "payments_bill"):
+        tool = nine["payments"].tool(name)
+        assert tool.event["sensitivity"].derive({"cents": cents}) == value
+
+
+def test_a_declined_or_impossible_request_says_what_the_service_said(payments):
+    with payments.session("finance") as session:
+        unknown = session.call("payments_read_customer", {"customer": "customer#999"})
+        twice = [session.call("payments_cancel", {"payment": "payment#2"}) for _ in range(2)]
+    assert json.loads(unknown.content)["error"]["status"] == 404
+    assert [each.ok for each in twice] == [True, False]
+    assert json.loads(twice[1].content)["error"]["status"] == 400
