@@ -1,4 +1,4 @@
-"""Chat: rooms keep their doors shut, guests read what customers may, secrets stay where they are."""
+"""Chat: rooms keep their doors shut, guests read what customers may."""
 
 from __future__ import annotations
 

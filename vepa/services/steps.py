@@ -108,19 +108,19 @@ class Connection:
         """
         names: dict[str, Any] = {**self.base, **(context or {}), "last": None}
         saved: dict[str, Any] = {"last": None}
-        for number, step in enumerate(steps):
+        for place, step in enumerate(steps):
             if step.each is None:
                 items: list[Any] = [None]
             else:
                 items = list(evaluate(step.each, names))
             answers: list[Answer] = []
-            for item in items:
-                names["item"] = item
+            for number, item in enumerate(items):
+                names["item"], names["number"] = item, number
                 who = render(step.account, names) if step.account else role
                 names["account"] = {"role": who, **self.base["accounts"].get(who, {})}
                 if step.when is not None and not evaluate(step.when, names):
                     continue
-                answer = self._one(step, who, deadline, names, f"step {number}")
+                answer = self._one(step, who, deadline, names, f"step {place}")
                 answers.append(answer)
                 names["answer"] = answer
                 for kind, expression in step.capture.items():
