@@ -135,7 +135,7 @@ def _one_of(word: str, words: tuple[str, ...]) -> str:
 
 def _event(calendar: Any) -> Event:
     for event in calendar.walk("VEVENT"):
-        return event  # type: ignore[no-any-return] - icalendar's walk is not typed by name
+        return event
     raise Unwritable("this is no event")
 
 
@@ -170,4 +170,4 @@ def _shown(when: date) -> str:
 
 
 def _text(calendar: Calendar) -> str:
-    return calendar.to_ical().decode("utf-8")
+    return str(calendar.to_ical(), "utf-8")
