@@ -108,6 +108,7 @@ def main() -> None:
         }
     )
     server = wsgi.Server((options.host, int(options.port)), app, numthreads=8, timeout=30)
+    server.keep_alive_conn_limit = 200  # many episodes at once each keep their connection
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server.start()

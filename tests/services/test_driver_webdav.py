@@ -213,3 +213,28 @@ def test_nobody_at_the_port():
     driver = WebdavDriver({}, Endpoint("127.0.0.1", {"http": port}))
     with pytest.raises(Unreachable, match="refused"):
         driver.request({"do": "list"}, Caller("a", "a", "a"), Deadline.after(5))
+
+
+@pytest.mark.parametrize(("request_", "again"), [("read", True), ("delete", False)])
+def test_only_reading_is_sent_again_over_a_connection_that_was_let_go(request_, again):
+    asked = []
+
+    def serve(listener):
+        for number in range(2):
+            client, _ = listener.accept()
+            with client:
+                asked.append(client.recv(65536))
+                if number == 1:
+                    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        driver = WebdavDriver({}, Endpoint("127.0.0.1", {"http": listener.getsockname()[1]}))
+        request = {"do": request_, "path": "/a"}
+        if again:
+            assert driver.request(request, Caller("a", "a", "a"), Deadline.after(5)).text == "hi"
+        else:
+            with pytest.raises(Unreachable):
+                driver.request(request, Caller("a", "a", "a"), Deadline.after(5))
+        driver.close()
+    assert len(asked) == 1 + again

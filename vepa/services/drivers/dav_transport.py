@@ -39,7 +39,14 @@ class BoundedTransport(httpx.HTTPTransport):
         """Send a request with what is left of the time."""
         left = self.deadline.left()
         request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
-        response = super().handle_request(request)
+        try:
+            response = super().handle_request(request)
+        except httpx.RemoteProtocolError:
+            # The server let go of a kept connection just then. What changes something is not
+            # sent twice: nobody knows whether it arrived.
+            if request.method not in ("GET", "PROPFIND"):
+                raise
+            response = super().handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
         response.stream = _Bounded(response.stream, self.deadline)
         return response
