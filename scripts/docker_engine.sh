@@ -215,6 +215,7 @@ clear_up() { # what an engine left: its helpers' processes, bridges, sockets, mo
 }
 
 stop() {
+  trap "" INT TERM HUP # half a stop would leave mounts
   [ -d "$folder" ] || return 0
   local containers host
   host=$(own_host)
