@@ -5,7 +5,9 @@ tools; `office.reset()` brings them back to their seed.
 """
 
 from vepa.services.environment import Environment, load_environment, load_environments
-from vepa.services.office import Office, ResetReport, clean_up
+from vepa.services.leftovers import clean_up
+from vepa.services.office import Office
+from vepa.services.resetting import ResetReport
 from vepa.services.session import Outcome, ToolSession
 from vepa.services.world import World, load_world
 

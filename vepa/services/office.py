@@ -9,18 +9,20 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from vepa.errors import InputError, RunError, ServiceError, SettingError, Where
 from vepa.policy.schema import nearest
 from vepa.services import records
-from vepa.services.drivers import Deadline, Endpoint, Unreachable
+from vepa.services.asking import ask, send
+from vepa.services.drivers import Endpoint
 from vepa.services.environment import Environment, Step, load_environment
+from vepa.services.leftovers import clean_up
+from vepa.services.parallel import each
 from vepa.services.places import Places, places
+from vepa.services.resetting import ResetReport, drawn
 from vepa.services.runtimes import Condition, Progress, Runtime, RuntimeName, Slot, make_runtime
 from vepa.services.session import ToolSession
 from vepa.services.snapshots import (
@@ -30,43 +32,12 @@ from vepa.services.snapshots import (
     read_state,
     state_hash,
 )
-from vepa.services.steps import Connection, StepRefused
-from vepa.services.templates import evaluate
+from vepa.services.steps import Connection
 from vepa.services.world import World, load_world
 
-__all__ = ["Office", "ResetReport", "clean_up"]
+__all__ = ["Office"]
 
-_I = TypeVar("_I")
-_T = TypeVar("_T")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
-#: Share of the services without a recorded write whose state is compared all the same.
-CHECKED_SHARE = 0.1
-_STEPS_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class ResetReport:
-    """What a reset did.
-
-    Attributes
-    ----------
-    reset
-        Services that were brought back to their seed.
-    checked
-        Services without a recorded write whose state was compared.
-    unexpected
-        Those of them that differed all the same; they were reset too.
-    seconds
-        Name -> time of its reset.
-    total
-        Time of the whole.
-    """
-
-    reset: tuple[str, ...]
-    checked: tuple[str, ...]
-    unexpected: tuple[str, ...]
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    total: float = 0.0
 
 
 class Office:
@@ -166,9 +137,9 @@ class Office:
         )
         office._claim()
         try:
-            _each(
+            each(
                 environments,
-                lambda each: office._bring_up(each, progress),
+                lambda one: office._bring_up(one, progress),
                 office._abort,
             )
             office._record()
@@ -223,7 +194,7 @@ class Office:
     def stop(self) -> None:
         """Stop all services and remove the office; no error when it is down already."""
         try:
-            _each(self.environments.values(), lambda each: self.runtime.stop(self._slot(each.name)))
+            each(self.environments.values(), lambda one: self.runtime.stop(self._slot(one.name)))
             self.runtime.sweep([self.id])
         finally:
             records.remove(self._folder)
@@ -295,23 +266,8 @@ class Office:
         RunError
             When the service does not let itself be asked.
         """
-        wanted = next(
-            (each for each in self.environments[name].assertions if each.name == assertion), None
-        )
-        if wanted is None:
-            raise InputError(f"{name} has no assertion {assertion!r}")
-        given = dict(arguments or {})
-        if set(given) != set(wanted.parameters):
-            raise InputError(
-                f"{name}: assertion {assertion!r} takes {wanted.parameters}, not {sorted(given)}"
-            )
-        names = {"args": given}
         with self._connection(name) as connection:
-            try:
-                saved = connection.run(wanted.steps, "admin", Deadline.after(_STEPS_SECONDS), names)
-            except (StepRefused, Unreachable) as error:
-                raise RunError(f"{name}: {assertion}: {error}") from None
-            return bool(evaluate(wanted.check, {**connection.base, **names, **saved}))
+            return ask(connection, assertion, arguments or {})
 
     def perform(
         self, name: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None
@@ -339,10 +295,7 @@ class Office:
         """
         self.written(name)
         with self._connection(name) as connection:
-            try:
-                return connection.run(steps, "admin", Deadline.after(_STEPS_SECONDS), names)
-            except (StepRefused, Unreachable) as error:
-                raise RunError(f"{name}: {error}") from None
+            return send(connection, steps, names)
 
     def reset(
         self,
@@ -382,13 +335,13 @@ class Office:
             )
         dirty = among if everything else among & self._log.names()
         draw = draw or random.Random()
-        checked = [name for name in sorted(among - dirty) if draw.random() < CHECKED_SHARE]
+        checked = drawn(among - dirty, draw)
         unexpected = [
-            name for name, same in zip(checked, _each(checked, self.at_seed), strict=True)
+            name for name, same in zip(checked, each(checked, self.at_seed), strict=True)
             if not same
         ]  # fmt: skip
         todo = sorted({*dirty, *unexpected})
-        times = dict(zip(todo, _each(todo, self._restore), strict=True))
+        times = dict(zip(todo, each(todo, self._restore), strict=True))
         total = time.monotonic() - began
         return ResetReport(tuple(todo), tuple(checked), tuple(unexpected), times, total)
 
@@ -459,37 +412,12 @@ class Office:
         environment = self.environments[name]
         running = self.condition(name).state == "running"
         if environment.reset.how == "steps" and running:
-            self._send_reset_steps(environment)
+            with self._connection(name) as connection:
+                send(connection, environment.reset.steps)
         else:
             self._endpoints[name] = self.runtime.restore(self._slot(name), self.seeds[name].key)
         self._log.clear(name)
         return time.monotonic() - began
-
-    def _send_reset_steps(self, environment: Environment) -> None:
-        with self._connection(environment.name) as connection:
-            try:
-                connection.run(environment.reset.steps, "admin", Deadline.after(_STEPS_SECONDS))
-            except (StepRefused, Unreachable) as error:
-                raise RunError(f"{environment.name}: reset: {error}") from None
-
-
-def clean_up(root: Places | None = None) -> list[str]:
-    """Sweep what a crash left: services and folders of offices whose owner is gone.
-
-    Returns
-    -------
-    list of str
-        What was stopped, in words.
-    """
-    root = root or places()
-    dead = records.dead_offices(root)
-    swept: list[str] = []
-    for name in sorted(set(dead.values())):
-        among = [office for office, runtime in dead.items() if runtime == name]
-        swept += make_runtime(name, root).sweep(among)
-    for office in dead:
-        records.remove(root.office(office))
-    return swept
 
 
 def _new_id(wanted: str | None) -> str:
@@ -502,26 +430,3 @@ def _new_id(wanted: str | None) -> str:
             remedy="lower-case letters, digits and dashes; 32 at most",
         )
     return wanted
-
-
-def _each(
-    items: Iterable[_I], work: Callable[[_I], _T], abort: Callable[[], None] | None = None
-) -> list[_T]:
-    """Work on all at once and wait for all, then raise the first error.
-
-    An interrupt waits for them too, so that none goes on behind the caller's back; `abort` hurries
-    them.
-    """
-    listed = list(items)
-    if not listed:
-        return []
-    with ThreadPoolExecutor(max_workers=len(listed)) as pool:
-        futures = [pool.submit(work, item) for item in listed]
-        try:
-            wait(futures)
-        except BaseException:
-            while wait(futures, timeout=0.2).not_done:
-                if abort is not None:
-                    abort()
-            raise
-    return [future.result() for future in futures]
