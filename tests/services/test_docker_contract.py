@@ -11,7 +11,7 @@ import pytest
 from vepa.services import load_environment
 from vepa.services.contract import keep_contract
 
-BUILT = ("database", "calendar", "payments", "tickets", "files")
+BUILT = ("database", "payments", "tickets", "files")
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
 
