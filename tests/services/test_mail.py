@@ -322,3 +322,16 @@ def test_a_silent_server_costs_no_more_than_the_time_limit():
         with pytest.raises(Unreachable, match="time limit"):
             made.request({"do": "folders"}, Caller("a", "a", "b"), Deadline.after(0.5))
         assert time.monotonic() - began < 5
+
+
+def test_a_line_longer_than_mail_allows_arrives_whole(office):
+    body = "x" * 3000
+    with office.session("employee") as session:
+        sent = session.call(
+            "mail_send", {"to": ["petra.vogel@harbourlight.test"], "subject": "Long", "body": body}
+        )
+        assert sent.ok, sent.content
+    with office.session("finance") as session:
+        found = told(session.call("mail_search", {"subject": "Long"}))
+        read = session.call("mail_read", {"id": found[0]["id"]})
+    assert body in read.content

@@ -34,6 +34,10 @@ __all__ = [
 _FLAGS = {"\\Seen": "read", "\\Flagged": "starred", "\\Draft": "draft", "\\Answered": "answered"}
 
 
+#: RFC 5321 4.5.3.1.6: a thousand octets with the line end; longer ones are refused by servers.
+_LONGEST_LINE = 998
+
+
 class Unsendable(ValueError):  # noqa: N818 - what the message is
     """Addresses or a date that no mail system takes."""
 
@@ -57,10 +61,15 @@ def build(wanted: Request, domain: str) -> EmailMessage:
     made["Message-ID"] = f"<{wanted.id or f'{uuid.uuid4().hex}@{domain}'}>"
     if wanted.answers:
         made["In-Reply-To"] = made["References"] = f"<{wanted.answers}>"
-    made.set_content(wanted.body, cte="8bit" if wanted.body.isascii() else "base64")
+    made.set_content(wanted.body, cte="8bit" if _plain(wanted.body) else "base64")
     for attachment in wanted.attachments:
         made.add_attachment(attachment.content, filename=attachment.name)
     return made
+
+
+def _plain(body: str) -> bool:
+    """Whether a text can go as it is: ASCII, and no line longer than mail may have."""
+    return body.isascii() and all(len(line) < _LONGEST_LINE for line in body.splitlines())
 
 
 def summary(message: MailMessage, folder: str) -> dict[str, Any]:
