@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,23 @@ def test_two_offices_side_by_side(make, world_file, engine):
         assert two.check("notes", "note_exists", {"id": "plan"}) is True
         assert len(networks(engine)) == 2
     assert networks(engine) == []
+
+
+def test_many_threads_at_once(make, world_file):
+    """The SDK's clients must not be shared: a thread would close the socket of another one."""
+    with up(make(), world_file) as office:
+        slot = office._slot("notes")
+
+        def work(_: int) -> int:
+            good = 0
+            for _ in range(12):
+                good += office.condition("notes").state == "running"
+                good += office.runtime._offices.find(slot).exec_run(["true"]).exit_code == 0
+                good += "listening" in office.logs("notes", 1000)
+            return good
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(work, range(8))) == [36] * 8
 
 
 def test_a_service_that_died_comes_back_with_a_reset(make, world_file, engine):

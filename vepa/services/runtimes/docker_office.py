@@ -18,7 +18,7 @@ from vepa.errors import RunError
 from vepa.files import sha256_of
 from vepa.services.runtimes.base import Slot
 from vepa.services.runtimes.docker_plan import NETWORK_OPTIONS
-from vepa.services.runtimes.images import LABELS
+from vepa.services.runtimes.images import LABELS, connect
 from vepa.services.runtimes.launcher import started
 
 __all__ = ["Offices"]
@@ -27,18 +27,15 @@ _REAPER = Path(__file__).with_name("reaper.py")
 
 
 class Offices:
-    """The offices of one cache folder at one engine.
+    """The offices of one cache folder at the engine.
 
     Parameters
     ----------
-    client
-        Of the engine.
     root
         The cache folder.
     """
 
-    def __init__(self, client: Any, root: Path):
-        self._client = client
+    def __init__(self, root: Path):
         self.mark = sha256_of(str(root.resolve()))[:8]
         self._lock = threading.Lock()
         self._reapers: dict[str, subprocess.Popen[bytes]] = {}
@@ -66,13 +63,13 @@ class Offices:
         from docker.errors import NotFound
 
         try:
-            return self._client.containers.get(self.container_name(slot))
+            return connect().containers.get(self.container_name(slot))
         except NotFound:
             return None
 
     def containers(self, office: str | None = None) -> list[Any]:
         """All containers of an office, or of all offices; only their lists' entries are known."""
-        listed: list[Any] = self._client.containers.list(
+        listed: list[Any] = connect().containers.list(
             all=True, filters={"label": self._filter(office)}, sparse=True
         )
         return listed
@@ -113,7 +110,7 @@ class Offices:
 
     def known(self) -> set[str]:
         """Ids of the offices that have something at the engine."""
-        networks = self._client.networks.list(filters={"label": self._filter(None)})
+        networks = connect().networks.list(filters={"label": self._filter(None)})
         holders = [item.attrs.get("Labels") or {} for item in [*networks, *self.containers()]]
         return {labels[LABELS["office"]] for labels in holders if LABELS["office"] in labels}
 
@@ -125,9 +122,9 @@ class Offices:
         from docker.errors import APIError
 
         name = self.network_name(office)
-        if not self._client.networks.list(names=[f"^{name}$"]):
+        if not connect().networks.list(names=[f"^{name}$"]):
             try:
-                self._client.networks.create(
+                connect().networks.create(
                     name,
                     driver="bridge",
                     labels={LABELS["root"]: self.mark, LABELS["office"]: office},
@@ -140,7 +137,7 @@ class Offices:
         return name
 
     def _remove_networks(self, office: str) -> None:
-        for network in self._client.networks.list(filters={"label": self._filter(office)}):
+        for network in connect().networks.list(filters={"label": self._filter(office)}):
             with _already_gone():
                 network.remove()
 

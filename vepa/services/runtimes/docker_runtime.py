@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -52,8 +51,7 @@ class DockerRuntime:
 
     def __init__(self, root: Places | None = None):
         self._places = root or places()
-        self._connecting = threading.Lock()
-        self._engine: tuple[Any, Offices] | None = None
+        self._offices = Offices(self._places.root)
         self._references: dict[Path, tuple[str, str]] = {}
 
     # --- the interface
@@ -179,7 +177,7 @@ class DockerRuntime:
         What such an engine still has of them goes with the next `ready`.
         """
         try:
-            self._connected()
+            connect()
         except SettingError:
             return []
         return [item for office in offices for item in self._offices.sweep(office)]
@@ -188,18 +186,7 @@ class DockerRuntime:
 
     @property
     def _client(self) -> Any:
-        return self._connected()[0]
-
-    @property
-    def _offices(self) -> Offices:
-        return self._connected()[1]
-
-    def _connected(self) -> tuple[Any, Offices]:
-        with self._connecting:
-            if self._engine is None:
-                client = connect()
-                self._engine = client, Offices(client, self._places.root)
-            return self._engine
+        return connect()
 
     def _sweep_lost(self) -> None:
         """Remove what is left of offices that have no folder any more."""

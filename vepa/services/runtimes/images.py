@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +50,8 @@ _CARRIED = ("container.py", "mirror.py", "relay.py")
 #: What of an environment's folder no running service needs.
 _LEFT_OUT = ("environment.yaml", "seed", "__pycache__")
 _LINES_SHOWN = 12
-#: Clients keep their connections: one a process and engine.
-_clients: dict[tuple[int, str | None, str | None], Any] = {}
+#: One client a thread: the SDK's clients are not safe to share, one thread closes another's socket.
+_mine = threading.local()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,7 @@ class Recipe:
 
 
 def connect(timeout: float = 300.0) -> Any:
-    """A client of the container engine that DOCKER_HOST names, or the usual one.
+    """This thread's client of the container engine that DOCKER_HOST names, or the usual one.
 
     Raises
     ------
@@ -100,11 +102,16 @@ def connect(timeout: float = 300.0) -> Any:
     except ImportError:
         raise MissingExtraError("docker", "services") from None
     place = (os.getpid(), os.environ.get("DOCKER_HOST"), os.environ.get("DOCKER_TLS_VERIFY"))
+    known = getattr(_mine, "connection", None)
+    if known is not None and known.place == place:
+        return known.client
+    client = None
     try:
-        client = _clients.get(place) or docker.from_env(timeout=timeout, max_pool_size=32)
+        client = docker.from_env(timeout=timeout)
         client.ping()
     except (DockerException, RequestException) as error:
-        _clients.pop(place, None)
+        if client is not None:
+            client.close()
         raise SettingError(
             f"no container engine answers: {error}",
             where=Where(field="--runtime docker"),
@@ -112,8 +119,20 @@ def connect(timeout: float = 300.0) -> Any:
             "`scripts/docker_engine.sh start` of the source folder starts one for tests; "
             "the runtime `process` needs none",
         ) from None
-    _clients[place] = client
+    _mine.connection = _Connection(place, client)
     return client
+
+
+class _Connection:
+    """A thread's client; it is closed when the thread ends."""
+
+    def __init__(self, place: tuple[int, str | None, str | None], client: Any):
+        self.place = place
+        self.client = client
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():  # then the sockets go with the process
+            self.client.close()
 
 
 def build_image(client: Any, recipe: Recipe, progress: Progress | None = None) -> str:
