@@ -125,6 +125,7 @@ def test_a_refusal_is_exit_1_with_what_the_service_said(vepa: Any, office: Offic
         (("memos_show", "--args", '{"id": 3}'), "arguments", "is not of type 'string'", "id"),
         (("memos_list", "--args", '{"page": 1}'), "arguments", "unexpected", "none"),
         (("memos_list", "--args", "{page: 1}"), "--args", "no JSON", "single quotes"),
+        (("memos_list", "--args", "[" * 9000), "--args", "no JSON", "single quotes"),
         (("memos_list", "--args", "[1]"), "--args", "JSON object", "for example"),
         (("memos_list", "--args", "@/no/such/file"), None, "no such file", "check"),
         (("memos_list", "--as", "boss"), "as", "no account 'boss'", "employee"),

@@ -18,6 +18,13 @@ from vepa.services.drivers.http import MAX_BYTES, HttpDriver
 
 ADA = Caller("employee", "ada", "secret of ada")
 BOB = Caller("finance", "bob", "secret of bob")
+ODD_JSON = {
+    "/broken-json": b"{",
+    "/deep": b"[" * 900 + b"]" * 900,
+    "/deepest": b"[" * 100_000 + b"]" * 100_000,
+    "/half": rb'{"a": "x\ud800y", "b": "\ud83d\ude00"}',
+}
+MOVED = {"/moved": "/text", "/round": "/round", "/out": "http://127.0.0.2:9/text"}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -55,10 +62,10 @@ class Handler(BaseHTTPRequestHandler):
             self.json(int(path.rpartition("/")[2]), {"said": "what it is"})
         elif path == "/text":
             self.answer(200, "grüße".encode("latin-1"), "text/plain; charset=iso-8859-1")
-        elif path == "/broken-json":
-            self.answer(200, b"{", "application/json")
-        elif path == "/moved":
-            self.answer(302, b"", "text/plain", Location="/text")
+        elif path in ODD_JSON:
+            self.answer(200, ODD_JSON[path], "application/json")
+        elif path in MOVED:
+            self.answer(302, b"", "text/plain", Location=MOVED[path])
         elif path == "/sleep":
             time.sleep(5)
         elif path == "/large":
@@ -224,6 +231,41 @@ def test_no_time_left_sends_nothing(make: Any) -> None:
 
 def test_a_huge_answer_is_cut_while_it_is_read(make: Any) -> None:
     assert len(ask(make(), "/large", seconds=20).text) == MAX_BYTES
+
+
+def test_json_without_end_stays_text_and_half_characters_are_replaced(make: Any) -> None:
+    assert ask(make(), "/deep").data == "[" * 900 + "]" * 900
+    assert ask(make(), "/deepest").data == "[" * 100_000 + "]" * 100_000
+    assert ask(make(), "/half").data == {"a": "x?y", "b": "\U0001f600"}
+
+
+def test_no_redirect_leads_out_of_the_office_or_round_and_round(make: Any) -> None:
+    with pytest.raises(Unreachable, match=r"redirects to '127\.0\.0\.2'"):
+        ask(make(), "/out", redirects=True)
+    with pytest.raises(Unreachable, match="redirect"):
+        ask(make(), "/round", redirects=True)
+    assert ask(make(), "/out").status == 302
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"path": "/" + "x" * 100_000},
+        {"path": "/a\nb"},
+        {"path": "/echo", "headers": {"X-One": "a\r\nX-Two: b"}},
+        {"path": "/echo", "headers": {"X-One": "gr\u00fc\u20ac"}},
+        {"path": "/echo", "method": "POST", "json": {"a": "\ud800"}},
+        {"path": "/echo", "method": "POST", "form": {"a": "\ud800"}},
+    ],
+)
+def test_what_http_cannot_carry_is_not_sent_and_is_no_traceback(
+    make: Any, request_: dict[str, Any]
+) -> None:
+    driver = make()
+    with pytest.raises(Unreachable):
+        driver.request(request_, ADA, Deadline.after(5))
+    assert Handler.seen == []
+    assert ask(driver, "/echo").ok
 
 
 def test_nobody_listens(make: Any) -> None:

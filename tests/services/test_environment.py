@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,10 @@ def test_unknown_names_are_refused_with_the_nearest(write: Write, tmp_path: Path
         ("memos_show", {"id": 3}, "id: 3 is not of type 'string'"),
         ("memos_show", {"id": "a", "page": 1}, "'page' was unexpected"),
         ("memos_list", [], "is not of type 'object'"),
+        ("memos_show", {"id": "a\ud800b"}, "half of a character"),
+        ("memos_show", {"id": ["x\udfff"]}, "half of a character"),
+        ("memos_show", {"id": float("nan")}, "nan is no number"),
+        ("memos_show", {"id": reduce(lambda inner, _: [inner], range(5000), "x")}, "nested"),
     ],
 )
 def test_arguments_against_the_schema(

@@ -115,7 +115,7 @@ def _arguments(given: str) -> dict[str, Any]:
     shown = None if file is None else name_of(file)
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise SettingError(
             f"no JSON: {error}",

@@ -25,6 +25,7 @@ Request: `{method, path, query, headers, json | form | text, redirects, anonymou
 from __future__ import annotations
 
 import json as jsonlib
+import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -49,6 +50,9 @@ __all__ = ["HttpDriver", "Request", "Settings"]
 
 #: An answer that is longer is cut off while it is read.
 MAX_BYTES = 8 * 1024 * 1024
+#: JSON that is nested deeper stays text: whoever walks it would end in a RecursionError.
+MAX_DEPTH = 100
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Request(Parcel):
@@ -143,6 +147,7 @@ class HttpDriver:
         port = endpoint.ports.get(self._settings.port)
         if port is None:
             raise InputError(f"drivers.http: the service has no port {self._settings.port!r}")
+        self._host = endpoint.host
         self._base = f"http://{endpoint.host}:{port}"
         self._lines: dict[str, _Line] = {}
 
@@ -168,6 +173,7 @@ class HttpDriver:
             headers=self._settings.headers,
             auth=(caller.user, caller.password) if auth.how == "basic" else None,
             trust_env=False,  # a proxy of the surroundings is not for loopback
+            event_hooks={"request": [self._stay]},
         )
         line = _Line(client)
         if auth.how == "header":
@@ -180,6 +186,11 @@ class HttpDriver:
                 client.close()
                 raise
         return line
+
+    def _stay(self, request: httpx.Request) -> None:
+        """Follow no redirect that leads out of the office."""
+        if (request.url.scheme, request.url.host) != ("http", self._host):
+            raise Unreachable(f"no answer: the service redirects to {request.url.host!r}")
 
     def _log_in(self, line: _Line, auth: Auth, caller: Caller, deadline: Deadline) -> None:
         filled = _filled(auth.request, {"@USER@": caller.user, "@PASSWORD@": caller.password})
@@ -220,6 +231,8 @@ class HttpDriver:
                 ) as response,
             ):
                 raw = _read(response, deadline)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise Unreachable(f"HTTP cannot carry this request: {error}") from None
         except httpx.TimeoutException:
             raise Unreachable("no answer within the time limit") from None
         except httpx.HTTPError as error:
@@ -264,9 +277,25 @@ def _parsed(text: str, kind: str) -> Any:
     if "json" not in kind:
         return text
     try:
-        return jsonlib.loads(text)
-    except ValueError:
+        data = jsonlib.loads(text)
+        if _HALF.search(text):  # half of a character alone could be written nowhere
+            whole = jsonlib.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+            data = jsonlib.loads(whole)
+    except (ValueError, RecursionError):
         return text
+    return text if _too_deep(data) else data
+
+
+def _too_deep(data: Any) -> bool:
+    level: list[Any] = [data]
+    for _ in range(MAX_DEPTH):
+        inner = [part for part in level if isinstance(part, (dict, list)) and part]
+        if not inner:
+            return False
+        level = [
+            part for each in inner for part in (each.values() if isinstance(each, dict) else each)
+        ]
+    return True
 
 
 def _filled(value: Any, marks: Mapping[str, str]) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,9 @@ __all__ = [
     "read_environment",
 ]
 
+#: Deeper than any schema asks; walking further would end in a RecursionError.
+_DEEPEST = 100
+_HALF = re.compile("[\ud800-\udfff]")
 _REMEDY = "docs/adding-a-service.md describes every key"
 
 
@@ -154,12 +159,33 @@ def check_arguments(tool: Tool, arguments: Any) -> None:
 
 
 def _complaint(tool: Tool, arguments: Any) -> str | None:
+    unfit = _unfit(arguments)
+    if unfit:
+        return unfit
     validator = Draft202012Validator(tool.parameters)
     fault: ArgumentError | None = next(iter(validator.iter_errors(arguments)), None)
     if fault is None:
         return None
     place = ".".join(map(str, fault.absolute_path))
     return f"{place}: {fault.message}" if place else fault.message
+
+
+def _unfit(arguments: Any) -> str | None:
+    """What no protocol can carry: half characters, numbers that are none, endless nesting."""
+    rest: list[tuple[Any, int]] = [(arguments, 0)]
+    while rest:
+        value, depth = rest.pop()
+        if depth > _DEEPEST:
+            return f"nested more than {_DEEPEST} deep"
+        if isinstance(value, str) and _HALF.search(value):
+            return "a text has half of a character (a lone surrogate, \\ud800 to \\udfff)"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{value} is no number of JSON"
+        if isinstance(value, dict):
+            rest += [(part, depth + 1) for pair in value.items() for part in pair]
+        elif isinstance(value, list):
+            rest += [(part, depth + 1) for part in value]
+    return None
 
 
 def load_environments(project: Project, names: Sequence[str] = ()) -> list[Environment]:

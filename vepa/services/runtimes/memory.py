@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 __all__ = ["proportional_memory"]
@@ -24,9 +25,13 @@ def proportional_memory(pid: int) -> float | None:
 
 def _family(pid: int) -> list[int]:
     found = [pid]
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    except OSError:  # it ended while it was looked at
+        return found
+    for task in tasks:
         try:
-            children = task.read_text("ascii").split()
+            children = Path(f"/proc/{pid}/task/{task}/children").read_text("ascii").split()
         except OSError:
             continue
         for child in children:
