@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny_office import cache_folder, write_environment
+from tiny_service import wait_for
 
-from vepa.errors import InputError
+from vepa.errors import InputError, RunError
 from vepa.services import Office, load_environment
 from vepa.services.places import Places
+from vepa.services.runtimes import processes
 
 
 def tool(name: str, path: str, **more: Any) -> dict[str, Any]:
@@ -295,8 +299,68 @@ def test_a_reset_compares_what_it_draws_and_heals_what_differs(office: Office) -
     assert (report.checked, report.unexpected, report.reset) == (("memos",), (), ())
     with office.session("employee") as session:
         session.call("memos_add", {"text": "behind its back"})
-    office._log.clear("memos")  # as if a tool had written without saying so
+    # As if a tool had written without saying so.
+    office._log.clear("memos", office._log.count("memos"))
     assert office.reset(draw=never).reset == ()
     report = office.reset(draw=always)
     assert (report.unexpected, report.reset) == (("memos",), ("memos",))
     assert office.at_seed("memos")
+
+
+def test_a_service_that_died_without_a_write_is_reset(office: Office) -> None:
+    with office.session("employee") as session:
+        assert session.call("memos_list", {}).ok
+        status = processes.status(office._folder / "memos")
+        assert status is not None
+        assert status.process is not None
+        os.kill(status.process.pid, signal.SIGKILL)
+        assert not session.call("memos_list", {}).ok
+        wait_for(lambda: office.condition("memos").state == "failed")
+        assert office.unclean() == set()
+        report = office.reset(draw=Draw(0.99))
+        assert (report.reset, report.unexpected, report.checked) == (("memos",), ("memos",), ())
+        assert session.call("memos_list", {}).ok
+    assert office.at_seed("memos")
+
+
+def test_a_service_that_does_not_let_itself_be_read_is_reset(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hangs(self: Office, name: str) -> Any:
+        raise RunError(f"{name}: the state could not be read: no answer within the time limit")
+
+    monkeypatch.setattr(Office, "state", hangs)
+    report = office.reset(draw=Draw(0.0))
+    assert (report.reset, report.unexpected) == (("memos",), ("memos",))
+
+
+def test_a_write_during_the_reset_of_another_process_stays_on_record(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restore = type(office.runtime).restore
+
+    def meanwhile(runtime: Any, slot: Any, key: str) -> Any:
+        done = restore(runtime, slot, key)
+        if not other.aliases.now.minute:
+            other.call("memos_add", {"text": "too late"})
+        return done
+
+    with office.session("employee") as session, office.session("employee") as other:
+        session.call("memos_add", {"text": "x"})
+        monkeypatch.setattr(type(office.runtime), "restore", meanwhile)
+        office.reset()
+        assert office.unclean() == {"memos"}
+        assert not office.at_seed("memos")
+        office.reset()
+        assert office.unclean() == set()
+        assert office.at_seed("memos")
+
+
+def test_a_write_to_an_office_that_is_down_is_no_traceback(running: Office, cache: Places) -> None:
+    world = running.world_file
+    with Office.start(list(running.environments.values()), world, root=cache) as office:
+        session = office.session("employee")
+        office.stop()
+        with pytest.raises(RunError, match="put on record"):
+            session.call("memos_add", {"text": "x"})
+        session.close()

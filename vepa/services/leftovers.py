@@ -18,11 +18,13 @@ def clean_up(root: Places | None = None) -> list[str]:
         What was stopped, in words.
     """
     root = root or places()
-    dead = records.dead_offices(root)
-    swept: list[str] = []
-    for name in sorted(set(dead.values())):
-        among = [office for office, runtime in dead.items() if runtime == name]
-        swept += make_runtime(name, root).sweep(among)
-    for office in dead:
-        records.remove(root.office(office))
+    with records.coming_and_going(root):
+        dead = records.dead_offices(root)
+        swept: list[str] = []
+        for name in sorted(set(dead.values())):
+            among = [office for office, runtime in dead.items() if runtime == name]
+            swept += make_runtime(name, root).sweep(among)
+        for office in dead:
+            records.remove(root.office(office))
+        records.remove_remains(root)
     return swept

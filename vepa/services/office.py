@@ -306,8 +306,8 @@ class Office:
     ) -> ResetReport:
         """Bring services back to their seed.
 
-        Without `everything`, only those that were written to, and a tenth of the others (drawn at
-        random) is compared with its seed.
+        Without `everything`, only those that were written to or do not run; and a tenth of the
+        others (drawn at random) is compared with its seed.
 
         Parameters
         ----------
@@ -334,18 +334,24 @@ class Office:
                 remedy=nearest(name, sorted(self.environments), "services"),
             )
         dirty = among if everything else among & self._log.names()
-        draw = draw or random.Random()
-        checked = drawn(among - dirty, draw)
-        unexpected = [
-            name for name, same in zip(checked, each(checked, self.at_seed), strict=True)
-            if not same
-        ]  # fmt: skip
+        clean = sorted(among - dirty)
+        conditions = zip(clean, each(clean, self.condition), strict=True)
+        dead = {name for name, condition in conditions if condition.state != "running"}
+        checked = drawn(set(clean) - dead, draw or random.Random())
+        same = zip(checked, each(checked, self._readable_at_seed), strict=True)
+        unexpected = sorted({*dead, *(name for name, as_seeded in same if not as_seeded)})
         todo = sorted({*dirty, *unexpected})
         times = dict(zip(todo, each(todo, self._restore), strict=True))
         total = time.monotonic() - began
         return ResetReport(tuple(todo), tuple(checked), tuple(unexpected), times, total)
 
     # --- inside
+
+    def _readable_at_seed(self, name: str) -> bool:
+        try:
+            return self.at_seed(name)
+        except RunError:  # one that hangs differs from its seed too
+            return False
 
     def _slot(self, name: str) -> Slot:
         environment = self.environments[name]
@@ -409,14 +415,14 @@ class Office:
 
     def _restore(self, name: str) -> float:
         began = time.monotonic()
-        environment = self.environments[name]
+        environment, count = self.environments[name], self._log.count(name)
         running = self.condition(name).state == "running"
         if environment.reset.how == "steps" and running:
             with self._connection(name) as connection:
                 send(connection, environment.reset.steps)
         else:
             self._endpoints[name] = self.runtime.restore(self._slot(name), self.seeds[name].key)
-        self._log.clear(name)
+        self._log.clear(name, count)
         return time.monotonic() - began
 
 

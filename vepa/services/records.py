@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from vepa.errors import SettingError, Where
+from vepa.errors import RunError, SettingError, Where
 from vepa.files import write_atomic
 from vepa.policy.schema import nearest
 from vepa.services.places import Places, make_private
@@ -24,6 +26,7 @@ __all__ = [
     "Owner",
     "WriteLog",
     "claim",
+    "coming_and_going",
     "dead_offices",
     "find_office",
     "offices",
@@ -31,10 +34,13 @@ __all__ = [
     "owned_by",
     "owner_of",
     "remove",
+    "remove_remains",
 ]
 
 _FILE = "office.json"
 _OWNER = "owner"
+#: Folders that are being made or removed; what a crash left of them is swept.
+_MAKING, _GOING = ".claim-", ".gone-"
 
 
 class OfficeRecord(BaseModel):
@@ -97,6 +103,14 @@ def own(folder: Path, pid: int | None, runtime: RuntimeName) -> None:
     write_atomic(folder / _OWNER, json.dumps({"pid": pid, "start": start, "runtime": runtime}))
 
 
+@contextmanager
+def coming_and_going(root: Places) -> Iterator[None]:
+    """Offices are claimed and dead ones swept one at a time: else a new one could be swept."""
+    with open(root.root / "offices.lock", "a", encoding="ascii") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def claim(root: Places, office: str, runtime: RuntimeName) -> Path:
     """Make the folder of an office, owned by this process from its first moment.
 
@@ -106,17 +120,18 @@ def claim(root: Places, office: str, runtime: RuntimeName) -> Path:
         When an office of that id is there.
     """
     make_private(root.offices)
-    work = Path(tempfile.mkdtemp(dir=root.offices, prefix=".claim-"))
-    try:
-        own(work, os.getpid(), runtime)
-        folder = root.office(office)
+    with coming_and_going(root):
+        work = Path(tempfile.mkdtemp(dir=root.offices, prefix=_MAKING))
         try:
-            work.rename(folder)
-        except OSError as error:
-            raise FileExistsError(office) from error
-        return make_private(folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+            own(work, os.getpid(), runtime)
+            folder = root.office(office)
+            try:
+                work.rename(folder)
+            except OSError as error:
+                raise FileExistsError(office) from error
+            return make_private(folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def owner_of(folder: Path) -> Owner | None:
@@ -204,19 +219,64 @@ class WriteLog:
         self._folder = folder / "written"
 
     def mark(self, name: str) -> None:
-        """Put on record, before it happens, that a service is written to."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        (self._folder / name).touch()
+        """Put on record, before it happens, that a service is written to.
 
-    def clear(self, name: str) -> None:
-        """A service is at its seed again."""
-        (self._folder / name).unlink(missing_ok=True)
+        Raises
+        ------
+        RunError
+            When it cannot be: the office is down, or the disk is full.
+        """
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            with self._locked(), open(self._folder / name, "ab") as file:
+                file.write(b".")
+        except OSError as error:
+            raise RunError(
+                f"a write to {name} cannot be put on record ({error.strerror}): is office "
+                f"{self._folder.parent.name!r} still up?"
+            ) from None
+
+    def count(self, name: str) -> int:
+        """How often a service was put on record; what `clear` asks for."""
+        try:
+            return (self._folder / name).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def clear(self, name: str, count: int) -> None:
+        """A service is at its seed again, unless it was put on record since `count` was read."""
+        if self._folder.is_dir():
+            with self._locked():
+                if self.count(name) == count:
+                    (self._folder / name).unlink(missing_ok=True)
 
     def names(self) -> set[str]:
         """The services on record."""
         return {path.name for path in self._folder.iterdir()} if self._folder.is_dir() else set()
 
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process and thread at a time."""
+        fd = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
 
 def remove(folder: Path) -> None:
-    """Remove an office's folder."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove an office's folder; one that is half gone is never taken for an office."""
+    going = folder.with_name(f"{_GOING}{folder.name}-{os.urandom(4).hex()}")
+    try:
+        folder.rename(going)
+    except FileNotFoundError:
+        return
+    shutil.rmtree(going, ignore_errors=True)
+
+
+def remove_remains(root: Places) -> None:
+    """Remove folders that a crash left half made or half removed (see `coming_and_going`)."""
+    for prefix in (_MAKING, _GOING):
+        for path in root.offices.glob(f"{prefix}*"):
+            shutil.rmtree(path, ignore_errors=True)

@@ -23,7 +23,7 @@ class ResetReport:
     checked
         Services without a recorded write whose state was compared.
     unexpected
-        Those of them that differed all the same; they were reset too.
+        Those without a recorded write that differed all the same, or had died; reset too.
     seconds
         Name -> time of its reset.
     total

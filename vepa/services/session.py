@@ -132,7 +132,11 @@ class ToolSession:
         number = self.aliases.begin_call()
         if tool.effect != "read":
             self._office.written(environment.name)
-        ok, raw = self._answer(environment, tool, self.aliases.reveal(arguments), number)
+        try:
+            ok, raw = self._answer(environment, tool, self.aliases.reveal(arguments), number)
+        finally:  # again: a reset of another process may have come before what was sent
+            if tool.effect != "read":
+                self._office.written(environment.name)
         kinds = {kind: environment.volatile[kind] for kind in tool.volatile}
         seen = self.aliases.hide(raw, kinds)
         content = seen if isinstance(seen, str) else json.dumps(seen, ensure_ascii=False)
