@@ -278,3 +278,20 @@ class TestScript:
         done = self.run(source)
         assert done.returncode == 2
         assert "usage" in done.stderr
+
+
+def test_a_file_that_its_owner_drops_meanwhile_is_no_error(tmp_path, monkeypatch):
+    """SQLite drops `-shm` and `-wal` files when its last connection closes."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    target.mkdir()
+    (target / "db-shm").write_text("gone in a moment")
+    unlink = os.unlink
+
+    def dropped_first(name, *, dir_fd=None):
+        unlink(name, dir_fd=dir_fd)
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr(os, "unlink", dropped_first)
+    mirror(source, target)
+    assert list(target.iterdir()) == []

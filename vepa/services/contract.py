@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from vepa.errors import VepaError
+from vepa.errors import RunError, VepaError
 from vepa.services.environment import Environment, Tool
 from vepa.services.office import Office
 from vepa.services.runtimes import Progress, RuntimeName
@@ -120,6 +120,7 @@ class _Check:
         for tool in self._environment.tools:
             if tool.effect != "read":
                 self._clause(f"tool {tool.name}", partial(self._writes, tool))
+        self._clause("every write is undone by a reset", self._undone)
         self._clause("a reset of everything leads to the seed", self._reset)
         return self._found
 
@@ -160,29 +161,38 @@ class _Check:
         return "the state has changed, and no single reading tool did it"
 
     def _writes(self, tool: Tool) -> str:
-        """It changes the state, is undone by a reset, and then answers as the first time."""
+        """It changes the state, and answers as the first time after a reset."""
         first = self._once(tool)
         if not first.ok:
             return f"answered {first.content[:300]}"
         if not self._at_seed():
             return f"its effect is `{tool.effect}`, and the state has not changed"
-        why = self._reset_one()
-        if why:
-            return why
+        self._back()
         second = self._once(tool)
-        self._office.reset([self._environment.name])
+        self._back()
         return "" if second.content == first.content else _difference(first, second)
 
     def _once(self, tool: Tool) -> Outcome:
         with self._office.session() as session:
             return session.call(tool.name, tool.examples[0])
 
-    def _reset_one(self) -> str:
+    def _back(self) -> None:
         name = self._environment.name
-        report = self._office.reset([name])
-        if report.reset != (name,):
-            return "the write is not on record"
-        return "" if self._office.at_seed(name) else "after the reset the state is not the seed"
+        if self._office.reset([name]).reset != (name,):
+            raise RunError(f"{name}: the write is not on record")
+
+    def _undone(self) -> str:
+        """After all writes and resets the state is the seed; where not, which tool left something."""
+        if not self._at_seed():
+            return ""
+        self._reset()
+        for tool in self._environment.tools:
+            if tool.effect != "read":
+                self._once(tool)
+                self._back()
+                if self._at_seed():
+                    return f"{tool.name}: after the reset the state is not the seed"
+        return "after the resets the state is not the seed, and no single tool did it"
 
     def _reset(self) -> str:
         name = self._environment.name

@@ -267,7 +267,10 @@ def _remove(folder: int, name: str, path: str, keep: set[str]) -> int:
     if about is None:
         return 0
     if not stat.S_ISDIR(about.st_mode):
-        os.unlink(name, dir_fd=folder)
+        try:
+            os.unlink(name, dir_fd=folder)
+        except FileNotFoundError:  # its owner was faster: databases drop their side files so
+            return 0
         return 1
     inside = _enter(folder, name)
     changes = 0
