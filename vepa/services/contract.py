@@ -182,7 +182,7 @@ class _Check:
             raise RunError(f"{name}: the write is not on record")
 
     def _undone(self) -> str:
-        """After all writes and resets the state is the seed; where not, which tool left something."""
+        """After all writes and resets it is the seed; where not, which tool left something."""
         if not self._at_seed():
             return ""
         self._reset()
