@@ -204,6 +204,16 @@ def test_an_error_is_an_answer_with_what_the_service_said(make: Any, status: int
 # --- limits
 
 
+@pytest.mark.parametrize(
+    ("status", "ok"),
+    [(200, True), (302, True), (303, True), (301, False), (307, False), (308, False)],
+)
+def test_a_redirect_that_says_not_here_is_no_success(make: Any, status: int, ok: bool) -> None:
+    """Otherwise `delete` would tell success for a path that the service only wrote otherwise."""
+    answer = ask(make(), f"/status/{status}")
+    assert (answer.ok, answer.status) == (ok, status)
+
+
 def test_a_slow_answer_ends_with_the_time(make: Any) -> None:
     began = time.monotonic()
     with pytest.raises(Unreachable, match="time limit"):

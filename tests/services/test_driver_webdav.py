@@ -238,3 +238,9 @@ def test_only_reading_is_sent_again_over_a_connection_that_was_let_go(request_, 
                 driver.request(request, Caller("a", "a", "a"), Deadline.after(5))
         driver.close()
     assert len(asked) == 1 + again
+
+
+def test_a_path_that_http_cannot_carry_is_no_traceback(ask):
+    with pytest.raises(Unreachable, match="HTTP cannot carry"):
+        ask(do="read", path="/Team/" + "x" * 100_000)
+    assert ask(do="list").ok

@@ -178,3 +178,23 @@ def _long_words(text: str) -> set[str]:
     assert uuids  # else this test could not fail
     assert accessors
     return {*uuids, *accessors}
+
+
+@pytest.mark.parametrize("path", ["/", "/team", "team//travel-desk", "team/../team/travel-desk"])
+def test_a_path_that_is_written_otherwise_is_no_success_and_no_fault_of_the_file(office, path):
+    """The server sends such requests elsewhere; `deleted for good` was told for nothing."""
+    for role, tool, arguments in [
+        ("it", "delete_secret", {"path": path}),
+        ("employee", "list_secrets", {"folder": path}),
+        ("employee", "read_secret", {"path": path}),
+    ]:
+        assert refusal(office, role, tool, **arguments) in (301, 307, 400, 404)
+    assert office.check("identity", "secret_exists", {"path": "team/travel-desk"})
+
+
+def test_dots_lead_no_account_past_the_folder_that_was_named(office):
+    assert refusal(office, "finance", "read_secret", path="team/../finance/bank-portal") == 400
+
+
+def test_the_rights_of_a_blank_path_are_an_answer(office):
+    assert done(office, "employee", "check_rights", path=" ")["rights"] == ["deny"]

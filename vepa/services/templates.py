@@ -46,11 +46,14 @@ def _replaced(text: str, pattern: str, by: str) -> str:
 
 
 def _path(text: object) -> str:
-    return quote(str(text), safe="/")
+    return "/".join(_part(part) for part in str(text).split("/"))
 
 
 def _part(text: object) -> str:
-    return quote(str(text), safe="")
+    quoted = quote(str(text), safe="")
+    # HTTP clients resolve `..` before they send: `team/../hr` would reach another resource than
+    # the one that a tool's rules were held against. Escaped, it is for the service to judge.
+    return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
 
 
 def _unquoted(text: object) -> str:

@@ -52,6 +52,8 @@ __all__ = ["HttpDriver", "Request", "Settings"]
 MAX_BYTES = 8 * 1024 * 1024
 #: JSON that is nested deeper stays text: whoever walks it would end in a RecursionError.
 MAX_DEPTH = 100
+#: Redirects that say "not here": nothing was done. 302 and 303 often follow what was.
+_ELSEWHERE = (301, 307, 308)
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -240,7 +242,7 @@ class HttpDriver:
             raise Unreachable(f"no answer: {str(error) or type(error).__name__}") from None
         text = raw.decode(response.encoding or "utf-8", "replace")
         return Answer(
-            ok=response.status_code < 400,
+            ok=response.status_code < 400 and response.status_code not in _ELSEWHERE,
             status=response.status_code,
             data=_parsed(text, response.headers.get("content-type", "")),
             text=text,

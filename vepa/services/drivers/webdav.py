@@ -176,6 +176,8 @@ class _Store:
             raise Unreachable("no answer within the time limit") from None
         except httpx.HTTPError as error:
             raise Unreachable(f"no answer: {str(error) or type(error).__name__}") from None
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise Unreachable(f"HTTP cannot carry this request: {error}") from None
         return Answer(True, self._status(), data, data if isinstance(data, str) else "")
 
     def _status(self) -> int:
