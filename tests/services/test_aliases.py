@@ -138,3 +138,14 @@ def test_the_episode_s_time_goes_a_minute_a_call() -> None:
     assert aliases.now == CLOCK
     aliases.begin_call()
     assert aliases.now == CLOCK + timedelta(minutes=1)
+
+
+def test_a_value_that_an_argument_carried_elsewhere_is_hidden_there_too() -> None:
+    """`payment#1` in a mail reaches the mail server as the payment's own id, and comes back."""
+    aliases = table(("payment", "pi_zzzzzzzz"), ("thing", "42"))
+    sent = aliases.reveal({"text": "see payment#1, thing#1, payment#7"})
+    assert sent == {"text": "see pi_zzzzzzzz, 42, payment#7"}
+    assert aliases.hide({"mail": "see pi_zzzzzzzz, 42; pi_zzzzzzzzz"}, {}) == {
+        "mail": "see payment#1, 42; pi_zzzzzzzzz"
+    }
+    assert table(("payment", "pi_zzzzzzzz")).hide("pi_zzzzzzzz", {}) == "pi_zzzzzzzz"

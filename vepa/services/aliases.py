@@ -20,6 +20,8 @@ from vepa.services.environment import VolatileKind
 __all__ = ["AliasTable"]
 
 _ALIAS = re.compile(r"\b[a-z][a-z0-9_]*#[1-9][0-9]*\b")
+#: A shorter value may stand in a text for something else.
+_TELLING = 8
 
 
 class AliasTable:
@@ -41,6 +43,7 @@ class AliasTable:
         self._alias: dict[tuple[str, str], str] = {}
         self._value: dict[str, str] = {}
         self._count: dict[str, int] = {}
+        self._told: dict[str, str] = {}
         self._minutes: dict[float, int] = {}
         self._call = 0
         for kind, value in seed:
@@ -68,17 +71,27 @@ class AliasTable:
     def reveal(self, data: Any) -> Any:
         """Arguments with every known alias replaced by the service's own value."""
         if isinstance(data, str):
-            return _ALIAS.sub(lambda match: self._value.get(match[0], match[0]), data)
+            return _ALIAS.sub(self._own_value, data)
         if isinstance(data, Mapping):
             return {key: self.reveal(item) for key, item in data.items()}
         if isinstance(data, (list, tuple)):
             return [self.reveal(item) for item in data]
         return data
 
+    def _own_value(self, match: re.Match[str]) -> str:
+        value = self._value.get(match[0])
+        if value is None:
+            return match[0]
+        if len(value) >= _TELLING:
+            self._told[value] = match[0]
+        return value
+
     def hide(self, data: Any, kinds: Mapping[str, VolatileKind]) -> Any:
         """An answer with the volatile values of these kinds replaced by their aliases.
 
-        Values are met in the order of the answer, so the same answer gives the same aliases.
+        Values are met in the order of the answer, so the same answer gives the same aliases. A
+        value that stood in arguments for an alias is hidden everywhere: a mail about a payment
+        shows the payment as the agent wrote it, though mail knows no payments.
         """
         return self._hidden(data, kinds, None)
 
@@ -101,6 +114,10 @@ class AliasTable:
         return self._text(data, kinds, key) if isinstance(data, str) else data
 
     def _text(self, text: str, kinds: Mapping[str, VolatileKind], key: str | None) -> str:
+        for value in sorted(self._told, key=len, reverse=True):
+            if value in text:
+                whole = rf"(?<!\w){re.escape(value)}(?!\w)"
+                text = re.sub(whole, self._told[value], text)
         for kind, what in kinds.items():
             if what.pattern is None or (what.fields and key not in what.fields):
                 continue
