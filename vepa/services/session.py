@@ -121,10 +121,12 @@ class ToolSession:
             refuses, or does not answer in time, is an outcome that is not `ok`.
         """
         if name not in self._tools:
+            tools, service = sorted(self._tools), name.partition("_")[0]
+            beside = [each for each in tools if each.partition("_")[0] == service]
             raise InputError(
                 f"there is no tool {name!r}",
                 where=Where(field="tool"),
-                remedy=nearest(name, sorted(self._tools), "tools"),
+                remedy=nearest(name, beside or tools, "tools"),
             )
         environment, tool = self._tools[name]
         check_arguments(tool, arguments)
