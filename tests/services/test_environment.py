@@ -117,6 +117,16 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "tools.0",
         "additionalProperties",
     ),
+    "required that is no list": (
+        {"tools.1.parameters.required": {"id": 1}},
+        "tools.1",
+        "a list of names",
+    ),
+    "required that is no name": (
+        {"tools.1.parameters.required": [["id"]]},
+        "tools.1",
+        "a list of names",
+    ),
     "no JSON schema": (
         {"tools.1.parameters.properties.id": {"type": "strin"}},
         "tools.1.parameters",

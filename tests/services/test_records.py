@@ -107,3 +107,20 @@ def test_what_is_put_on_record_meanwhile_stays(tmp_path: Path) -> None:
 def test_no_office_no_record(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="office 'demo' still up"):
         records.WriteLog(tmp_path / "demo").mark("mail")
+
+
+def test_an_office_whose_end_was_killed_is_swept(cache: Places) -> None:
+    """Its services stopped, its record there: it was up for `up` and dead for `reset`."""
+    folder = records.claim(cache, "demo", "process")
+    records.own(folder, None, "process")
+    clean_up(cache)
+    assert names(cache) == ["demo"]
+    process = multiprocessing.get_context("fork").Process(
+        target=records.going, args=(folder, "process")
+    )
+    process.start()
+    process.join()
+    clean_up(cache)
+    assert names(cache) == []
+    records.going(folder, "process")
+    assert names(cache) == []

@@ -193,6 +193,7 @@ class Office:
 
     def stop(self) -> None:
         """Stop all services and remove the office; no error when it is down already."""
+        records.going(self._folder, self.runtime.name)
         try:
             each(self.environments.values(), lambda one: self.runtime.stop(self._slot(one.name)))
             self.runtime.sweep([self.id])

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ __all__ = [
     "coming_and_going",
     "dead_offices",
     "find_office",
+    "going",
     "offices",
     "own",
     "owned_by",
@@ -109,6 +110,13 @@ def coming_and_going(root: Places) -> Iterator[None]:
     with open(root.root / "offices.lock", "a", encoding="ascii") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+def going(folder: Path, runtime: RuntimeName) -> None:
+    """This process takes an office down: should it die meanwhile, the next one ends its work."""
+    if folder.is_dir():
+        with suppress(OSError):  # a full disk must not keep an office up
+            own(folder, os.getpid(), runtime)
 
 
 def claim(root: Places, office: str, runtime: RuntimeName) -> Path:

@@ -72,7 +72,10 @@ class Tool(ToolEvent):
             raise ValueError("parameters: a JSON schema of `type: object` with `properties`")
         if schema.get("additionalProperties") is not False:
             raise ValueError("parameters: `additionalProperties: false` keeps typing errors out")
-        unknown = set(schema.get("required", [])) - set(schema["properties"])
+        required = schema.get("required", [])
+        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+            raise ValueError("parameters: `required` is a list of names of properties")
+        unknown = set(required) - set(schema["properties"])
         if unknown:
             raise ValueError(f"parameters: required, but not among the properties: {unknown}")
         return self
