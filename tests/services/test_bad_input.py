@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import socket
 import subprocess
@@ -240,3 +242,19 @@ def test_a_start_that_is_killed_or_interrupted(cache: Places, tmp_path: Path, nu
 def _serving(cache: Places) -> bool:
     """Whether a service of a seed waits to be healthy."""
     return any("serve" in path.read_text() for path in cache.offices.glob("*/*/service.log"))
+
+
+@pytest.mark.parametrize("place", ["own", "OfficeRecord.write"])
+def test_a_full_disk_is_told_and_leaves_nothing(
+    start: Start, cache: Places, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"vepa.services.records.{place}", full)
+    with pytest.raises(SettingError, match="not usable: No space left") as caught:
+        start()
+    assert caught.value.where.file == str(cache.root)
+    assert "VEPA_CACHE" in (caught.value.remedy or "")
+    cache.snapshots.mkdir(exist_ok=True)
+    nothing_left_but_snapshots(cache)

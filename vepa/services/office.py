@@ -21,7 +21,7 @@ from vepa.services.drivers import Endpoint
 from vepa.services.environment import Environment, Step, load_environment
 from vepa.services.leftovers import clean_up
 from vepa.services.parallel import each
-from vepa.services.places import Places, places
+from vepa.services.places import Places, places, written_below
 from vepa.services.resetting import ResetReport, drawn
 from vepa.services.runtimes import Condition, Progress, Runtime, RuntimeName, Slot, make_runtime
 from vepa.services.session import ToolSession
@@ -135,17 +135,18 @@ class Office:
             root,
             None if detached else os.getpid(),
         )
-        office._claim()
-        try:
-            each(
-                environments,
-                lambda one: office._bring_up(one, progress),
-                office._abort,
-            )
-            office._record()
-        except BaseException:
-            office.stop()
-            raise
+        with written_below(root.root):
+            office._claim()
+            try:
+                each(
+                    environments,
+                    lambda one: office._bring_up(one, progress),
+                    office._abort,
+                )
+                office._record()
+            except BaseException:
+                office.stop()
+                raise
         return office
 
     @classmethod

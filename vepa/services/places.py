@@ -7,15 +7,17 @@ account alone may pass through root's folders; they are closed to all other ordi
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from vepa.errors import SettingError, Where
 
-__all__ = ["Places", "cache_root", "make_private", "places"]
+__all__ = ["Places", "cache_root", "make_private", "places", "written_below"]
 
 #: The account that root starts services as when they need no rights.
 UNPRIVILEGED = "nobody"
@@ -123,6 +125,23 @@ def make_private(path: Path) -> Path:
     except OSError as error:
         raise _unusable(path, f"it cannot be made: {error.strerror}") from None
     return path
+
+
+@contextmanager
+def written_below(root: Path) -> Iterator[None]:
+    """What is done here writes to the cache; a full disk is told as one.
+
+    Raises
+    ------
+    SettingError
+        When the disk is full, or became read-only.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        raise _unusable(root, str(error.strerror)) from None
 
 
 def _account() -> tuple[int, int] | None:
