@@ -86,7 +86,12 @@ def test_a_service_error_is_bad_input_and_a_run_that_stopped() -> None:
         ({"process.programs": ["no-such-program"]}, "process.programs", "'no-such-program'",
          "install it"),
         ({"process.command": ["no-such-program", "{{ ports.http }}"]}, None, "no-such-program", ""),
-        ({"process.command": ["{{ pythn }}"]}, None, "'pythn' is undefined", ""),
+        (
+            {"process.command": ["{{ pythn }}"]},
+            "process.command",
+            "no template here knows 'pythn'",
+            "'python'",
+        ),
         ({"seed.steps.0.for": "seed.nothing"}, None, "nothing", ""),
         ({"seed.steps.0.http": {"path": "memos"}}, "path", "pattern", "keys: "),
         ({"state.value": "all.data.x.y"}, None, "all.data.x.y", ""),

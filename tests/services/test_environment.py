@@ -274,3 +274,20 @@ def test_the_content_hash_covers_every_file_but_hidden_and_compiled_ones(
     (file.parent / "serve.py").rename(file.parent / "server.py")
     hashes.add(content_hash(environment, world))
     assert len(hashes) == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "name"),
+    [
+        ({"seed.steps.0.for": "wrld.teams"}, "seed.steps.0", "wrld"),
+        ({"state.value": "memmos.data"}, "state.value", "memmos"),
+    ],
+)
+def test_a_name_that_no_template_knows_is_found_without_starting_anything(
+    tmp_path, change, field, name
+):
+    file = write_environment(tmp_path, change)
+    _, wrong = read_environment(file)
+    told = [error for error in wrong if name in error.message]
+    assert [error.where.field for error in told] == [field]
+    assert all(error.where.line and error.remedy for error in told)

@@ -184,7 +184,10 @@ class Office:
         """
         return cls(
             record.id,
-            {name: load_environment(file) for name, file in record.environments.items()},
+            {
+                name: load_environment(file, trusted=True)
+                for name, file in record.environments.items()
+            },
             load_world(Path(record.world)),
             Path(record.world),
             make_runtime(record.runtime, root),

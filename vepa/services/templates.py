@@ -17,13 +17,13 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, pass_context
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta, pass_context
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from vepa.errors import InputError
 
-__all__ = ["OMIT", "check_expression", "check_templates", "evaluate", "render"]
+__all__ = ["OMIT", "check_expression", "check_templates", "evaluate", "names_in", "render"]
 
 
 class _Omit:
@@ -211,6 +211,23 @@ def check_expression(text: str) -> str | None:
     except TemplateSyntaxError as error:
         return f"expression {text!r}: {error}"
     return None
+
+
+def names_in(value: Any, expression: bool = False) -> set[str]:
+    """The names that a value's templates (or an expression) take from their context."""
+    if isinstance(value, str):
+        text = "{{ (" + value + ") }}" if expression else value
+        try:
+            found = meta.find_undeclared_variables(_engine().parse(text))
+        except TemplateSyntaxError:
+            return set()  # its own check says so
+        return found - set(_engine().globals)
+    items: list[Any] = []
+    if isinstance(value, Mapping):
+        items = [*value.keys(), *value.values()]
+    elif isinstance(value, (list, tuple)):
+        items = list(value)
+    return {name for item in items for name in names_in(item)}
 
 
 def check_templates(value: Any) -> str | None:

@@ -19,7 +19,9 @@ from vepa.files import name_of, read_text
 from vepa.policy.document import Document, parse_document, plain_words
 from vepa.policy.schema import bundled_schema, nearest
 from vepa.project import Project
+from vepa.services.drivers import DRIVERS
 from vepa.services.environment.model import Environment
+from vepa.services.environment.names import unknown_names
 from vepa.services.environment.tool import Tool
 from vepa.services.templates import check_expression, check_templates
 
@@ -38,21 +40,31 @@ _HALF = re.compile("[\ud800-\udfff]")
 _REMEDY = "docs/adding-a-service.md describes every key"
 
 
-def load_environment(path: str | Path) -> Environment:
+def load_environment(path: str | Path, *, trusted: bool = False) -> Environment:
     """Read one `environment.yaml`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    trusted
+        Leaves out the checks of templates, schemas and examples: for a file that an office was
+        started from (its hash is compared), where they have passed already.
 
     Raises
     ------
     SettingError
         When the file is no environment; names file, line and field of the first fault.
     """
-    environment, wrong = read_environment(path)
+    environment, wrong = read_environment(path, trusted=trusted)
     if environment is None or wrong:
         raise wrong[0]
     return environment
 
 
-def read_environment(path: str | Path) -> tuple[Environment | None, list[SettingError]]:
+def read_environment(
+    path: str | Path, *, trusted: bool = False
+) -> tuple[Environment | None, list[SettingError]]:
     """Read one `environment.yaml`, or find all that is wrong with it.
 
     Raises
@@ -67,8 +79,7 @@ def read_environment(path: str | Path) -> tuple[Environment | None, list[Setting
     except ValidationError as error:
         return None, [_wrong(item, document) for item in error.errors(include_url=False)]
     environment._folder = path.parent.absolute()
-    wrong = [*_in_content(environment, document)]
-    return environment, wrong
+    return environment, [] if trusted else _in_content(environment, document)
 
 
 def _wrong(item: Any, document: Document) -> SettingError:
@@ -105,6 +116,11 @@ def _in_content(environment: Environment, document: Document) -> list[SettingErr
         wrong = check_expression(expression)
         if wrong:
             fault(place, wrong)
+    for place, name, known in unknown_names(environment):
+        fault(place, f"no template here knows {name!r}", nearest(name, sorted(known), "names"))
+    for name in environment.drivers:
+        if name not in DRIVERS:
+            fault(("drivers", name), f"no driver {name!r}", nearest(name, list(DRIVERS), "drivers"))
     for at, tool in enumerate(environment.tools):
         _check_tool(environment, at, tool, fault)
     return found
