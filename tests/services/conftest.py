@@ -6,22 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from the_nine import NINE
 
 from vepa.project import Project
 from vepa.services import Environment, Office, load_environments
 from vepa.services.runtimes.process_runtime import ProcessRuntime
-
-NINE = (
-    "calendar",
-    "chat",
-    "database",
-    "files",
-    "identity",
-    "mail",
-    "payments",
-    "tickets",
-    "wiki",
-)
 
 
 @pytest.fixture(scope="session")

@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from the_nine import NINE
 
 from vepa.services.contract import keep_contract
-
-NINE = (
-    "calendar",
-    "chat",
-    "database",
-    "files",
-    "identity",
-    "mail",
-    "payments",
-    "tickets",
-    "wiki",
-)
 
 pytestmark = pytest.mark.integration
 
