@@ -1,7 +1,7 @@
 """The contract over environments whose images a real engine builds here, without a network.
 
 Those whose images are small; the others are the same code with more packages
-(docs/services.md has the figures of all nine).
+(docs/verified.md has the figures of all nine).
 """
 
 from __future__ import annotations
