@@ -13,6 +13,8 @@ Every error that VEPA raises on purpose derives from `VepaError`::
     │   └── ServiceError          a service that does not come up (also a RunError)
     ├── MissingExtraError     2   an optional package is not installed
     └── RunError              1   a run could not go on (what was finished is kept)
+        ├── ModelError            a language model gave no usable answer
+        └── BudgetError           a budget of tokens, time or money is used up
 
 The command line turns them into one message and the exit code; nothing else needs to be caught.
 """
@@ -27,9 +29,11 @@ if TYPE_CHECKING:  # pragma: no cover
     from vepa.policy.feedback import Feedback
 
 __all__ = [
+    "BudgetError",
     "EventError",
     "InputError",
     "MissingExtraError",
+    "ModelError",
     "PolicyError",
     "RunError",
     "SchemaError",
@@ -202,3 +206,36 @@ class ServiceError(InputError, RunError):
 
     Bad input, since its environment file says what is started, and a run that cannot go on.
     """
+
+
+class ModelError(RunError):
+    """A language model gave no usable answer, retries and the one repair included.
+
+    Parameters
+    ----------
+    message
+        What happened, without the request's text and without any key.
+    kind
+        `unreachable`, `rate_limited`, `refused_key`, `bad_request`, `malformed`, `not_recorded`,
+        `overloaded` or `failed`.
+    """
+
+    def __init__(self, message: str, kind: str = "failed"):
+        super().__init__(message)
+        self.kind = kind
+
+
+class BudgetError(RunError):
+    """A budget is used up; nothing was sent for the request that met it.
+
+    Parameters
+    ----------
+    message
+        Which budget, its size and what was used.
+    budget
+        `tokens`, `seconds` or `dollars`.
+    """
+
+    def __init__(self, message: str, budget: str):
+        super().__init__(message)
+        self.budget = budget
