@@ -50,7 +50,7 @@ def start(cache: Places, tmp_path: Path) -> Start:
         ({}, "dies", "process", "cannot read the configuration", "`process`"),
         ({"health.seconds": 0.5}, "hangs", "process", "not healthy within 0.5 s: ", "`health`"),
         ({"health.seconds": 4}, "sick", "process", "answered 503 to GET /healthz", "`health`"),
-        ({}, "refuses", "seed.steps", "answered 422: ", "seeds"),
+        ({}, "refuses", "seed.steps.0", "answered 422: ", "seeds"),
         ({"state.steps.0.http.path": "/broken"}, "plain", "process", "out of order", ""),
         ({"process.prepare": [["{{ python }}", "-c", "raise SystemExit('no room')"]]}, "plain",
          "process.prepare.0", "no room", "by hand"),
@@ -92,9 +92,15 @@ def test_a_service_error_is_bad_input_and_a_run_that_stopped() -> None:
             "no template here knows 'pythn'",
             "'python'",
         ),
-        ({"seed.steps.0.for": "seed.nothing"}, None, "nothing", ""),
-        ({"seed.steps.0.http": {"path": "memos"}}, "path", "pattern", "keys: "),
-        ({"state.value": "all.data.x.y"}, None, "all.data.x.y", ""),
+        ({"seed.steps.0.for": "seed.nothing"}, "seed.steps.0", "nothing", ""),
+        (
+            {"seed.steps.0.http": {"path": "memos"}},
+            "seed.steps.0.http.path",
+            "pattern",
+            "keys: ",
+        ),
+        ({"seed.steps.0.capture": {"memo": "answer.data.x"}}, "seed.steps.0", "'x'", ""),
+        ({"state.value": "all.data.x.y"}, "state.value", "all.data.x.y", ""),
         ({"drivers.http": {"port": "web"}}, None, "no port 'web'", ""),
         ({"accounts.admin.password": "{{ secrets.none }}"}, None, "none", ""),
     ],
@@ -110,6 +116,7 @@ def test_what_is_missing_or_wrong(
     assert message in error.message
     assert error.where.file
     assert error.where.field == field
+    assert error.where.line or not (field or "").startswith(("seed.", "state."))
     assert remedy in (error.remedy or "")
     nothing_left(cache)
 

@@ -36,6 +36,18 @@ def tool(name: str, path: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def with_path(name: str, request: dict[str, str], **step: str) -> dict[str, Any]:
+    """A further tool with one argument, `path`."""
+    parameters = {
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        "required": ["path"],
+        "additionalProperties": False,
+    }
+    steps = [{"http": request, **step}]
+    return tool(name, "/", parameters=parameters, steps=steps, examples=[{"path": "/memos"}])
+
+
 MORE = [
     tool("long", "/long"),
     tool("slow", "/slow"),
@@ -45,6 +57,13 @@ MORE = [
     tool("count", "/memos", result="{'count': last.data | length, 'first': last.data[0].id}",
          volatile=["memo"]),
     tool("faulty", "/memos", result="last.data.nothing.at.all"),
+    tool("inside", "/memos", result="{'a': [last.data[0].nothing]}"),
+    tool("endless", "/memos", result="last.data | map('upper')"),
+    with_path("path", {"path": "{{ args.path }}"}),
+    with_path("zero", {"path": "/memos/{{ 1 / (args.path | int - args.path | int) }}"}),
+    with_path("pattern", {"path": "/memos/{{ 'a' | findall(args.path) }}"}),
+    with_path("as", {"path": "/memos"}, **{"as": "person:{{ args.path }}"}),
+    with_path("items", {"path": "/memos"}, **{"for": "args.path | length"}),
     tool("marked", "/memos", effect="write", result="call",
          steps=[{"http": {"method": "POST", "path": "/memos",
                           "json": {"text": "{{ call.key }} {{ call.time }}"}}}]),
@@ -250,10 +269,63 @@ def test_an_unknown_tool_and_wrong_arguments_reach_nothing(office: Office) -> No
         assert json.loads(session.call("memos_add", {"text": "x"}).content)["made"] == 1772442060.0
 
 
-def test_a_fault_of_the_file_is_no_answer_of_the_service(office: Office) -> None:
-    with office.session("employee") as session, pytest.raises(InputError) as caught:
-        session.call("memos_faulty", {})
-    assert caught.value.where.file == str(office.environments["memos"].file)
+@pytest.mark.parametrize(
+    ("name", "arguments", "status", "why", "place"),
+    [
+        ("faulty", {}, "unreadable", "has no attribute 'nothing'", "result"),
+        ("inside", {}, "unreadable", "has no attribute 'nothing'", "result"),
+        ("endless", {}, "unreadable", "not JSON serializable", "result"),
+        ("path", {"path": "no slash"}, "unworkable", "should match pattern '^/' (at path)",
+         "steps.0.http.path"),
+        ("zero", {"path": "five"}, "unworkable", "division by zero", "steps.0"),
+        ("pattern", {"path": "(("}, "unworkable", "unterminated subpattern", "steps.0"),
+        ("as", {"path": "nobody"}, "unworkable", "no account 'person:nobody'", "steps.0"),
+        ("items", {"path": "x"}, "unworkable", "not iterable", "steps.0"),
+    ],
+)  # fmt: skip
+def test_a_tool_that_breaks_on_what_it_is_given_is_an_outcome(
+    office: Office, name: str, arguments: dict[str, str], status: str, why: str, place: str
+) -> None:
+    with office.session("employee") as session:
+        outcome = session.call(f"memos_{name}", arguments)
+        assert session.call("memos_list", {}).ok
+    error = json.loads(outcome.content)["error"]
+    assert (outcome.ok, error["status"]) == (False, status)
+    assert why in error["message"]
+    assert "environment.yaml" not in outcome.content
+    assert "{{" not in outcome.content
+    environment = office.environments["memos"]
+    at = [tool.name for tool in environment.tools].index(f"memos_{name}")
+    assert re.match(rf".*environment\.yaml:\d+: tools\.{at}\.\S*{place}", outcome.fault)
+
+
+def test_a_client_that_breaks_on_an_answer_is_an_outcome(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object) -> None:
+        raise AssertionError("no such token")
+
+    with office.session("employee") as session:
+        with monkeypatch.context() as patched:
+            patched.setattr("vepa.services.drivers.http._parsed", breaks)
+            outcome = session.call("memos_list", {})
+        assert session.call("memos_list", {}).ok
+    assert not outcome.ok
+    assert "AssertionError: no such token" in json.loads(outcome.content)["error"]["message"]
+    assert "tools.0.steps.0" in outcome.fault
+
+
+def test_a_service_that_does_not_run_is_an_outcome(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(self: Office, name: str) -> Any:
+        raise RunError(f"{name} does not run: it was stopped")
+
+    monkeypatch.setattr(Office, "endpoint", gone)
+    with office.session("employee") as session:
+        outcome = session.call("memos_list", {})
+    error = {"status": "unreachable", "message": "memos does not run: it was stopped"}
+    assert (outcome.ok, json.loads(outcome.content)) == (False, {"error": error})
 
 
 def test_an_unknown_account(office: Office) -> None:

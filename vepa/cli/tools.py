@@ -93,6 +93,8 @@ def call(
     out.document(_document(name, outcome))
     if not json:
         out.text(outcome.content)
+        if outcome.fault:
+            out.note(f"the tool broke: {outcome.fault}")
         out.note(f"{'ok' if outcome.ok else 'refused'} in {outcome.seconds:.2f} s")
     raise typer.Exit(0 if outcome.ok else 1)
 
@@ -139,6 +141,7 @@ def _document(name: str, outcome: Outcome) -> dict[str, Any]:
         "ok": outcome.ok,
         "content": outcome.content,
         "truncated": outcome.truncated,
+        "fault": outcome.fault or None,
         "seconds": round(outcome.seconds, 3),
         # What a driver gives back may be more than JSON knows: dates of a database, say.
         "raw": json.loads(json.dumps(outcome.raw, default=str)),

@@ -133,7 +133,7 @@ class AliasTable:
     def _time(self, value: Any, form: str) -> Any:
         try:
             when = _read_time(value, form)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, OSError):  # no time, or none that is
             return value
         # A second's grace: services that cut off the fraction would date a new thing before us.
         if when < self._started - timedelta(seconds=1):

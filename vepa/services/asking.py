@@ -7,7 +7,7 @@ from typing import Any
 
 from vepa.errors import InputError, RunError
 from vepa.services.drivers import Deadline, Unreachable
-from vepa.services.environment import Step
+from vepa.services.environment import Step, where_in
 from vepa.services.steps import Connection, StepRefused
 from vepa.services.templates import evaluate
 
@@ -58,4 +58,9 @@ def ask(connection: Connection, assertion: str, arguments: Mapping[str, Any]) ->
         )
     names = {"args": dict(arguments)}
     saved = send(connection, wanted.steps, names)
-    return bool(evaluate(wanted.check, {**connection.base, **names, **saved}))
+    try:
+        return bool(evaluate(wanted.check, {**connection.base, **names, **saved}))
+    except InputError as error:
+        at = ("assertions", environment.assertions.index(wanted), "check")
+        error.where = where_in(environment, at)
+        raise

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from vepa.errors import InputError, Where
+from vepa.errors import InputError, RunError, Where
 from vepa.policy.schema import nearest
 from vepa.services.aliases import AliasTable
-from vepa.services.drivers import Deadline, Endpoint, Unreachable
-from vepa.services.environment import Environment, Tool, check_arguments
-from vepa.services.steps import Connection, StepRefused
-from vepa.services.templates import evaluate
+from vepa.services.drivers import Deadline, Endpoint
+from vepa.services.environment import Environment, Tool, check_arguments, where_in
+from vepa.services.steps import Connection, StepFault, StepRefused
+from vepa.services.templates import TemplateFault, evaluate
 from vepa.services.world import World
 
 __all__ = ["Outcome", "ToolSession", "Workplace"]
@@ -37,6 +37,9 @@ class Outcome:
         The same before aliasing and cutting, as data.
     seconds
         Time that the call took.
+    fault
+        Where in the environment file the tool broke on its arguments or on the service's answer,
+        and why; for people, never for a model. Empty when it did not.
     """
 
     ok: bool
@@ -44,6 +47,7 @@ class Outcome:
     truncated: bool
     raw: Any
     seconds: float
+    fault: str = ""
 
 
 class Workplace(Protocol):
@@ -117,8 +121,9 @@ class ToolSession:
         Raises
         ------
         InputError
-            When there is no such tool, or the arguments violate its schema. What the service
-            refuses, or does not answer in time, is an outcome that is not `ok`.
+            When there is no such tool or account, or the arguments violate the tool's schema. What
+            the service refuses or does not answer in time, and arguments or answers that the tool
+            cannot work with, are outcomes that are not `ok`.
         """
         if name not in self._tools:
             tools, service = sorted(self._tools), name.partition("_")[0]
@@ -135,44 +140,54 @@ class ToolSession:
         if tool.effect != "read":
             self._office.written(environment.name)
         try:
-            ok, raw = self._answer(environment, tool, self.aliases.reveal(arguments), number)
+            ok, raw, fault = self._answer(environment, tool, self.aliases.reveal(arguments), number)
         finally:  # again: a reset of another process may have come before what was sent
             if tool.effect != "read":
                 self._office.written(environment.name)
+        try:
+            content = self._shown(environment, tool, raw)
+        except (TypeError, ValueError, RecursionError) as error:  # nothing that JSON knows
+            ok, raw, fault = _unreadable(environment, tool, str(error))
+            content = self._shown(environment, tool, raw)
+        content, truncated = _cut(content, tool.limits.characters)
+        return Outcome(ok, content, truncated, raw, time.monotonic() - started, fault)
+
+    def _shown(self, environment: Environment, tool: Tool, raw: Any) -> str:
+        """What a model sees of an answer, at full length."""
         kinds = {kind: environment.volatile[kind] for kind in tool.volatile}
         seen = self.aliases.hide(raw, kinds)
-        content = seen if isinstance(seen, str) else json.dumps(seen, ensure_ascii=False)
-        content, truncated = _cut(content, tool.limits.characters)
-        return Outcome(ok, content, truncated, raw, time.monotonic() - started)
+        return seen if isinstance(seen, str) else json.dumps(seen, ensure_ascii=False)
 
     def _answer(
         self, environment: Environment, tool: Tool, arguments: Any, number: int
-    ) -> tuple[bool, Any]:
+    ) -> tuple[bool, Any, str]:
         now = self.aliases.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         names = {
             "args": arguments,
             "call": {"number": number, "key": f"{self._key}-{number}", "time": now},
         }
-        connection = self._connection(environment)
+        role = self._role or tool.account
         try:
-            saved = connection.run(
-                tool.steps,
-                self._role or tool.account,
-                Deadline.after(tool.limits.seconds),
-                names,
-            )
-            if tool.result is None:
-                return True, saved["last"].data if saved["last"] is not None else None
-            return True, evaluate(tool.result, {**connection.base, **names, **saved})
+            connection = self._connection(environment)
+            connection.caller(role)
+            saved = connection.run(tool.steps, role, Deadline.after(tool.limits.seconds), names)
         except StepRefused as error:
             answer = error.answer
             message = answer.data if isinstance(answer.data, (dict, list)) else answer.text
-            return False, {"error": {"status": answer.status, "message": message}}
-        except Unreachable as error:
+            return False, _error(answer.status, message), ""
+        except RunError as error:  # it does not run, or gave no answer
             self._forget(environment.name)
-            return False, {"error": {"status": "unreachable", "message": str(error)}}
-        except InputError as error:  # a fault of the environment file, not of the call
-            raise error.at(file=str(environment.file)) from None
+            return False, _error("unreachable", str(error)), ""
+        except StepFault as error:
+            self._forget(environment.name)  # half a conversation may be left in it
+            told = f"{tool.name} cannot work with these arguments, or with what it found: "
+            return False, _error("unworkable", told + error.why), str(error)
+        if tool.result is None:
+            return True, _of_last(saved["last"]), ""
+        try:
+            return True, evaluate(tool.result, {**connection.base, **names, **saved}), ""
+        except TemplateFault as error:
+            return _unreadable(environment, tool, error.why)
 
     def _connection(self, environment: Environment) -> Connection:
         known = self._connections.get(environment.name)
@@ -199,6 +214,25 @@ class ToolSession:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _error(status: int | str, message: Any) -> dict[str, Any]:
+    return {"error": {"status": status, "message": message}}
+
+
+def _unreadable(environment: Environment, tool: Tool, why: str) -> tuple[bool, Any, str]:
+    """The outcome of a call that was carried out, whose answer makes no result."""
+    told = f"the service did what {tool.name} asked of it, but its answer is not as expected: {why}"
+    part = "steps" if tool.result is None else "result"
+    place = where_in(environment, ("tools", environment.tools.index(tool), part))
+    return False, _error("unreadable", told), f"{place}: {why}"
+
+
+def _of_last(answer: Any) -> Any:
+    """The data of the last step: of all its answers, where it ran once an item."""
+    if isinstance(answer, list):
+        return [each.data for each in answer]
+    return answer.data if answer is not None else None
 
 
 def _cut(content: str, limit: int) -> tuple[str, bool]:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vepa.errors import InputError, RunError, ServiceError, Where
+from vepa.errors import InputError, RunError, ServiceError
 from vepa.files import canonical_json, sha256_of, write_atomic
 from vepa.services import records
 from vepa.services.drivers import Deadline, Endpoint, Unreachable
-from vepa.services.environment import Environment, content_hash, load_seed
+from vepa.services.environment import Environment, content_hash, load_seed, where_in
 from vepa.services.places import Places, make_private
 from vepa.services.runtimes.base import Progress, Runtime, Slot
 from vepa.services.steps import Connection, StepRefused
@@ -94,9 +94,10 @@ def plant(connection: Connection) -> tuple[tuple[str, str], ...]:
             captured,
         )
     except (StepRefused, Unreachable) as error:
+        at = error.path if isinstance(error, StepRefused) else ("seed", "steps")
         raise ServiceError(
             f"{environment.name}: the seed could not be put in: {error}",
-            where=Where(str(environment.file), field="seed.steps"),
+            where=where_in(environment, at),
             remedy="what the service said stands above; docs/adding-a-service.md describes seeds",
         ) from None
     except InputError as error:
@@ -118,11 +119,13 @@ def read_state(connection: Connection) -> Any:
         saved = connection.run(
             environment.state.steps, "admin", Deadline.after(_STATE_SECONDS), context
         )
-        return evaluate(environment.state.value, {**connection.base, **context, **saved})
     except (StepRefused, Unreachable) as error:
         raise RunError(f"{environment.name}: the state could not be read: {error}") from None
+    try:
+        return evaluate(environment.state.value, {**connection.base, **context, **saved})
     except InputError as error:
-        raise error.at(file=str(environment.file)) from None
+        error.where = where_in(environment, ("state", "value"))
+        raise
 
 
 def state_hash(state: Any) -> str:

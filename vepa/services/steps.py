@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from vepa.errors import InputError, Where
+from vepa.errors import InputError, VepaError, Where
 from vepa.services.drivers import Answer, Caller, Deadline, Driver, Endpoint, make_driver
-from vepa.services.environment import Environment, Step
-from vepa.services.templates import evaluate, render
+from vepa.services.environment import Environment, Step, where_in
+from vepa.services.templates import TemplateFault, evaluate, render
 from vepa.services.world import World
 
-__all__ = ["Connection", "StepRefused"]
+__all__ = ["Connection", "StepFault", "StepRefused"]
 
 
 class StepRefused(Exception):  # noqa: N818 - what happened to the step
@@ -23,12 +24,27 @@ class StepRefused(Exception):  # noqa: N818 - what happened to the step
         What the service said.
     place
         Which request it was.
+    path
+        Of the step in the environment file; empty where it comes from elsewhere.
     """
 
-    def __init__(self, answer: Answer, place: str):
+    def __init__(self, answer: Answer, place: str, path: tuple[str | int, ...] = ()):
         super().__init__(f"{place}: answered {answer.status}: {answer.text[:300]}")
         self.answer = answer
         self.place = place
+        self.path = path
+
+
+class StepFault(InputError):  # noqa: N818 - what is wrong with it
+    """A request that cannot be made of what is there, or an answer that cannot be read.
+
+    Attributes
+    ----------
+    why
+        The reason alone, for those who do not know the environment file.
+    """
+
+    why: str = ""
 
 
 class Connection:
@@ -103,30 +119,15 @@ class Connection:
             When the service refuses a request.
         Unreachable
             When no answer came.
-        InputError
-            When a template or a request is wrong.
+        StepFault
+            When a template or a request is wrong; names the step in the environment file.
         """
         names: dict[str, Any] = {**self.base, **(context or {}), "last": None}
         saved: dict[str, Any] = {"last": None}
         for place, step in enumerate(steps):
-            if step.each is None:
-                items: list[Any] = [None]
-            else:
-                items = list(evaluate(step.each, names))
-            answers: list[Answer] = []
-            for number, item in enumerate(items):
-                names["item"], names["number"] = item, number
-                who = render(step.account, names) if step.account else role
-                names["account"] = {"role": who, **self.base["accounts"].get(who, {})}
-                if step.when is not None and not evaluate(step.when, names):
-                    continue
-                answer = self._one(step, who, deadline, names, f"step {place}")
-                answers.append(answer)
-                names["answer"] = answer
-                for kind, expression in step.capture.items():
-                    value = evaluate(expression, names)
-                    if captured is not None:
-                        captured.append((kind, str(value)))
+            driver = self._driver(step.driver)
+            with self._placed(step, place):
+                answers = self._each(step, driver, role, deadline, names, captured, place)
             outcome: Any = answers
             if step.each is None:
                 outcome = answers[0] if answers else None
@@ -135,15 +136,68 @@ class Connection:
                 saved[step.save] = names[step.save] = outcome
         return saved
 
-    def _one(
-        self, step: Step, who: str, deadline: Deadline, names: Mapping[str, Any], place: str
-    ) -> Answer:
-        answer = self._driver(step.driver).request(
-            render(step.request, names), self.caller(who), deadline
-        )
-        if answer.ok or answer.status in step.expect:
-            return answer
-        raise StepRefused(answer, f"{self.environment.name}: {place} ({step.driver})")
+    def _each(
+        self,
+        step: Step,
+        driver: Driver,
+        role: str,
+        deadline: Deadline,
+        names: dict[str, Any],
+        captured: list[tuple[str, str]] | None,
+        place: int,
+    ) -> list[Answer]:
+        """Send a step's request, once an item."""
+        items = [None] if step.each is None else list(evaluate(step.each, names))
+        answers: list[Answer] = []
+        for number, item in enumerate(items):
+            names["item"], names["number"] = item, number
+            who = str(render(step.account, names)) if step.account else role
+            names["account"] = {"role": who, **self.base["accounts"].get(who, {})}
+            if step.when is not None and not evaluate(step.when, names):
+                continue
+            answer = driver.request(render(step.request, names), self.caller(who), deadline)
+            if not answer.ok and answer.status not in step.expect:
+                named = f"{self.environment.name}: step {place} ({step.driver})"
+                raise StepRefused(answer, named, self.environment.place_of(step))
+            answers.append(answer)
+            names["answer"] = answer
+            for kind, expression in step.capture.items():
+                value = evaluate(expression, names)
+                if captured is not None:
+                    captured.append((kind, str(value)))
+        return answers
+
+    @contextmanager
+    def _placed(self, step: Step, place: int) -> Iterator[None]:
+        """Say of what goes wrong in a step which one it is, and where it stands."""
+        try:
+            yield
+        except StepRefused:
+            raise
+        except InputError as error:
+            inner = error.where.field
+            why = error.why if isinstance(error, TemplateFault) else error.message
+            if inner and not isinstance(error, TemplateFault):
+                why = f"{why} (at {inner})"
+            raise self._fault(step, place, error.message, why, error.remedy, inner) from None
+        except VepaError:
+            raise
+        except Exception as error:
+            # Clients of protocols raise whatever their parsers do on an answer that is none. An
+            # episode must not end by that; whoever looks for the cause gets it.
+            why = f"{type(error).__name__}: {error}"
+            raise self._fault(step, place, why, why, None, None) from error
+
+    def _fault(
+        self, step: Step, place: int, message: str, why: str, remedy: str | None, inner: str | None
+    ) -> StepFault:
+        path = self.environment.place_of(step)
+        if path and inner:
+            path = (*path, step.driver, *inner.split("."))
+        where = where_in(self.environment, path) if path else Where(field=f"step {place}")
+        fault = StepFault(message, where=where, remedy=remedy)
+        fault.why = why
+        return fault
 
     def _driver(self, name: str) -> Driver:
         if name not in self._drivers:

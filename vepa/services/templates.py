@@ -23,7 +23,40 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from vepa.errors import InputError
 
-__all__ = ["OMIT", "check_expression", "check_templates", "evaluate", "names_in", "render"]
+__all__ = [
+    "OMIT",
+    "TemplateFault",
+    "check_expression",
+    "check_templates",
+    "evaluate",
+    "names_in",
+    "render",
+]
+
+
+class TemplateFault(InputError):  # noqa: N818 - what is wrong with it
+    """A template that cannot be filled from what is there.
+
+    Attributes
+    ----------
+    why
+        The reason alone, without the template.
+    """
+
+    why: str = ""
+
+
+#: What filling a template may end with, whatever an agent or a service put into it.
+_FAULTS = (
+    TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    re.error,
+)
 
 
 class _Omit:
@@ -147,17 +180,28 @@ def _expression(text: str) -> Callable[..., Any]:
     return _engine().compile_expression(text, undefined_to_none=False)
 
 
-def _told(error: Exception, text: str) -> InputError:
+def _told(error: Exception, text: str) -> TemplateFault:
+    if isinstance(error, TemplateFault):  # of an expression inside: `each`, `where`
+        return error
     shown = text if len(text) <= 120 else text[:117] + "..."
-    return InputError(
+    fault = TemplateFault(
         f"template {shown!r}: {error}",
         remedy="docs/adding-a-service.md lists what a template may use",
     )
+    fault.why = str(error)
+    return fault
 
 
-def _settled(value: Any, text: str) -> Any:
+def _settled(value: Any) -> Any:
+    """The value itself, where nothing in it is undefined."""
     if isinstance(value, StrictUndefined):
-        raise _told(TemplateError(value._undefined_message), text)
+        raise TemplateError(value._undefined_message)
+    if isinstance(value, Mapping):
+        for item in value.values():
+            _settled(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _settled(item)
     return value
 
 
@@ -166,12 +210,12 @@ def evaluate(expression: str, context: Mapping[str, Any]) -> Any:
 
     Raises
     ------
-    InputError
+    TemplateFault
         When it names something that is not there, or fails.
     """
     try:
-        return _settled(_expression(expression)(**context), expression)
-    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return _settled(_expression(expression)(**context))
+    except (*_FAULTS, TemplateFault) as error:
         raise _told(error, expression) from None
 
 
@@ -180,7 +224,7 @@ def render(value: Any, context: Mapping[str, Any]) -> Any:
 
     Raises
     ------
-    InputError
+    TemplateFault
         When a template names something that is not there, or fails.
     """
     if isinstance(value, str):
@@ -199,8 +243,8 @@ def _rendered(text: str, context: Mapping[str, Any]) -> Any:
         return text
     try:
         whole, call = _compiled(text)
-        return _settled(call(**context), text) if whole else call(**context)
-    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return _settled(call(**context)) if whole else call(**context)
+    except (*_FAULTS, TemplateFault) as error:
         raise _told(error, text) from None
 
 

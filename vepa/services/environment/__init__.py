@@ -7,6 +7,7 @@ from vepa.services.environment.load import (
     load_environments,
     load_seed,
     read_environment,
+    where_in,
 )
 from vepa.services.environment.model import Environment
 from vepa.services.environment.parts import ROLES, Account, Assertion, Step, VolatileKind
@@ -27,4 +28,5 @@ __all__ = [
     "load_environments",
     "load_seed",
     "read_environment",
+    "where_in",
 ]

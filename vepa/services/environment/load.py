@@ -32,6 +32,7 @@ __all__ = [
     "load_environments",
     "load_seed",
     "read_environment",
+    "where_in",
 ]
 
 #: Deeper than any schema asks; walking further would end in a RecursionError.
@@ -202,6 +203,16 @@ def _unfit(arguments: Any) -> str | None:
         elif isinstance(value, list):
             rest += [(part, depth + 1) for part in value]
     return None
+
+
+def where_in(environment: Environment, path: Sequence[str | int]) -> Where:
+    """File, line and field of a part of an environment file, for what goes wrong later."""
+    file = name_of(environment.file)
+    try:
+        line = parse_document(read_text(environment.file), file, SettingError).line(tuple(path))
+    except InputError:  # gone since
+        line = None
+    return Where(file, line, ".".join(map(str, path)) or None)
 
 
 def load_environments(project: Project, names: Sequence[str] = ()) -> list[Environment]:

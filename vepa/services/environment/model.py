@@ -25,6 +25,7 @@ from vepa.services.environment.parts import (
     Step,
     VolatileKind,
 )
+from vepa.services.environment.plant import Plant
 from vepa.services.environment.tool import Tool
 
 __all__ = ["Environment"]
@@ -57,7 +58,7 @@ class Environment(Part):
         How the seed gets in, how it comes back, and what is compared.
     volatile
         Kinds of volatile values.
-    tools, assertions
+    tools, assertions, plants
         What agents and tasks can use.
     """
 
@@ -78,6 +79,7 @@ class Environment(Part):
     volatile: dict[Name, VolatileKind] = {}
     tools: Annotated[list[Tool], Field(min_length=1)]
     assertions: list[Assertion] = []
+    plants: list[Plant] = []
 
     _folder: Path = PrivateAttr(default=Path())
 
@@ -106,9 +108,14 @@ class Environment(Part):
         groups += [
             (("assertions", at, "steps"), item.steps) for at, item in enumerate(self.assertions)
         ]
+        groups += [(("plants", at, "steps"), item.steps) for at, item in enumerate(self.plants)]
         for path, steps in groups:
             for at, step in enumerate(steps):
                 yield (*path, at), step
+
+    def place_of(self, step: Step) -> tuple[str | int, ...]:
+        """Path of a step in the file; empty where it comes from elsewhere, such as a task."""
+        return next((path for path, each in self.all_steps() if each is step), ())
 
     @model_validator(mode="after")
     def _accounts_for_all(self) -> Environment:
