@@ -11,14 +11,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import platform
 import select
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +33,21 @@ from vepa.services.runtimes.marks import (
     send,
     sweep,
     wait_ended,
+)
+from vepa.services.runtimes.process_spec import (
+    ProcessSpec,
+    check,
+    check_restore,
+    plain,
+    read_spec,
+)
+from vepa.services.runtimes.process_status import (
+    Handle,
+    Status,
+    death,
+    handle,
+    log_tail,
+    status,
 )
 
 __all__ = [
@@ -67,108 +80,6 @@ _REMEDIES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSpec:
-    """One service as a process.
-
-    Attributes
-    ----------
-    office, service
-        Names; every process of the service carries them as VEPA_OFFICE and VEPA_SERVICE.
-    folder
-        The service's own folder, made if missing: spec, status, log, and below it `data/`,
-        `files/` and `tmp/`, which belong to the service's user.
-    argv
-        Program and arguments. `@PORT:NAME@` stands for the number of a port, here, in the values
-        of `env`, and in the names and texts of `files`.
-    ports
-        Name to number; 0 asks for any free port. All are held on 127.0.0.1.
-    env
-        Added to the service's environment, which is otherwise PATH, LANG, TZ, HOME and TMPDIR.
-    files
-        Path (relative: below `folder/files`) to text, written before every start by the service's
-        user.
-    data
-        The folder that a restart restores; by default `folder/data`.
-    snapshot
-        What it is restored to.
-    user
-        The account that root starts the service as; an ordinary user stays who it is.
-    cwd
-        Working directory, by default `data`.
-    stop_signal
-        TERM, INT or QUIT, for the main process.
-    grace
-        Seconds after it until everything of the service is killed.
-    owner
-        A process whose death stops the service; None: it runs until it is stopped.
-    log_limit
-        Bytes of log; beyond, the log moves to `service.log.1` and starts afresh.
-    """
-
-    office: str
-    service: str
-    folder: Path
-    argv: Sequence[str]
-    ports: Mapping[str, int] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-    data: Path | None = None
-    snapshot: Path | None = None
-    user: str | None = None
-    cwd: Path | None = None
-    stop_signal: str = "TERM"
-    grace: float = 5.0
-    owner: int | None = None
-    log_limit: int = 20_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Handle:
-    """A service that was started; `ports` maps names to numbers."""
-
-    office: str
-    service: str
-    folder: Path
-    launcher: Process
-    guard: Process
-    ports: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What the launcher last wrote, corrected when the launcher itself is gone.
-
-    Attributes
-    ----------
-    state
-        `starting`, `running` (its program runs; health is another question), `stopped` or `failed`.
-    process
-        The service's main process, while it runs.
-    generation
-        How often it was started.
-    exit_code, signal
-        How the main process ended last, the one or the other.
-    reason
-        Why it is not running.
-    request
-        The last restart that was carried out.
-    """
-
-    office: str
-    service: str
-    state: str
-    reason: str
-    process: Process | None
-    ports: dict[str, int]
-    generation: int
-    exit_code: int | None
-    signal: str | None
-    request: str
-    launcher: Process
-    guard: Process
-
-
 def start(spec: ProcessSpec) -> Handle:
     """Hold the ports and start the service; returns when its program runs.
 
@@ -180,7 +91,7 @@ def start(spec: ProcessSpec) -> Handle:
     RunError
         When the launcher does not answer.
     """
-    _check(spec)
+    check(spec)
     folder = spec.folder.absolute()
     folder.mkdir(mode=0o711, parents=True, exist_ok=True)
     with _lock(folder):
@@ -193,7 +104,7 @@ def start(spec: ProcessSpec) -> Handle:
             )
         for name in (_launcher.STATUS, _launcher.REQUEST):
             (folder / name).unlink(missing_ok=True)
-        write_atomic(folder / _launcher.SPEC, json.dumps(_plain(spec, folder)))
+        write_atomic(folder / _launcher.SPEC, json.dumps(plain(spec, folder)))
         (folder / _launcher.SPEC).chmod(0o600)
         answer = _launch(spec, folder)
         if not answer["ok"]:
@@ -218,7 +129,7 @@ def stop(handle: Handle) -> None:
     """
     both = (handle.launcher, handle.guard)
     send(handle.launcher, signal.SIGTERM)
-    if not wait_ended(both, _read_spec(handle.folder).get("grace", 0.0) + PATIENCE):
+    if not wait_ended(both, read_spec(handle.folder).get("grace", 0.0) + PATIENCE):
         send(handle.launcher, signal.SIGKILL)
         if not wait_ended(both, PATIENCE):
             raise RunError(
@@ -249,7 +160,7 @@ def restart(
     RunError
         When it does not run again.
     """
-    _check_restore(handle.folder, restore)
+    check_restore(handle.folder, restore)
     with _lock(handle.folder):
         request = os.urandom(8).hex()
         ask = {"id": request, "restore": restore, "save": str(save.absolute()) if save else None}
@@ -270,127 +181,6 @@ def restart(
     why = now.reason if now and now.reason else f"no restart within {timeout:g} s"
     tail = log_tail(handle.folder)
     raise RunError(f"the service {handle.service!r} was not restarted: {why}\n{tail}")
-
-
-def status(folder: Path) -> Status | None:
-    """What is known of the service in this folder; None when none was started."""
-    try:
-        text = (folder / _launcher.STATUS).read_text("utf-8")
-    except FileNotFoundError:
-        return None
-    raw: dict[str, Any] = json.loads(text)
-    for name in ("process", "launcher", "guard"):
-        raw[name] = Process(**raw[name]) if raw[name] else None
-    if raw["state"] in ("starting", "running") and not alive(raw["launcher"]):
-        raw |= {"state": "failed", "reason": "its launcher was killed", "process": None}
-    return Status(**raw)
-
-
-def handle(folder: Path) -> Handle | None:
-    """The service in this folder, as the process that started it knows it; None: none known."""
-    now = status(folder)
-    if now is None:
-        return None
-    return Handle(
-        now.office, now.service, folder.absolute(), now.launcher, now.guard, dict(now.ports)
-    )
-
-
-def death(handle: Handle) -> str | None:
-    """Why the service does not run; None while it does. For `health.wait_healthy`."""
-    now = status(handle.folder)
-    if now is None:
-        return "its folder is gone"
-    if now.state in ("failed", "stopped"):
-        return now.reason
-    if now.process is not None and not alive(now.process):
-        time.sleep(0.02)  # dead, but the launcher has not told how yet
-        now = status(handle.folder) or now
-        return now.reason or "it has ended"
-    return None
-
-
-def log_tail(folder: Path, lines: int = 20) -> str:
-    """The last lines that the service wrote."""
-    try:
-        with open(folder / _launcher.LOG, "rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - 200 * lines))
-            text = stream.read().decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])
-
-
-def _check(spec: ProcessSpec) -> None:
-    where = Where(str(spec.folder))
-    if platform.system() != "Linux":
-        raise InputError(
-            "services run as plain processes on Linux only",
-            where=where,
-            remedy="use the runtime `docker`",
-        )
-    if not spec.argv:
-        raise InputError(f"the service {spec.service!r} names no program", where=where)
-    if spec.stop_signal not in ("TERM", "INT", "QUIT"):
-        raise InputError(
-            f"{spec.stop_signal!r} stops no service", where=where, remedy="TERM, INT or QUIT"
-        )
-    for name, number in spec.ports.items():
-        if not 0 <= number <= 65535:
-            raise InputError(f"{number} is no port ({name})", where=where, remedy="0 to 65535")
-    some = dict.fromkeys(spec.ports, 1)
-    for text in (*spec.argv, *spec.env.values(), *spec.files, *spec.files.values()):
-        rest = _launcher.fill(text, some)
-        at = rest.find("@PORT:")
-        if at >= 0:
-            raise InputError(
-                f"unknown port in the placeholder {rest[at : at + 40].split()[0]!r}",
-                where=where,
-                remedy=f"the ports of {spec.service!r} are: {', '.join(spec.ports) or 'none'}",
-            )
-
-
-def _check_restore(folder: Path, restore: bool) -> None:
-    """A restart that cannot restore must not stop the service first."""
-    snapshot = _read_spec(folder).get("snapshot")
-    if restore and not (snapshot and Path(snapshot).is_dir()):
-        raise InputError(
-            f"no snapshot to restore from ({snapshot or 'none is set'})",
-            where=Where(str(folder)),
-            remedy="`vepa services up` makes the snapshot of the seed",
-        )
-
-
-def _plain(spec: ProcessSpec, folder: Path) -> dict[str, Any]:
-    """The spec as the launcher reads it: absolute paths, the owner with its start."""
-    owner = None
-    if spec.owner is not None:
-        owner = [spec.owner, started(spec.owner) or 0]
-    return {
-        "office": spec.office,
-        "service": spec.service,
-        "folder": str(folder),
-        "argv": [str(part) for part in spec.argv],
-        "ports": dict(spec.ports),
-        "env": dict(spec.env),
-        "files": dict(spec.files),
-        "data": str(spec.data.absolute() if spec.data else folder / _launcher.DATA),
-        "snapshot": str(spec.snapshot.absolute()) if spec.snapshot else None,
-        "user": spec.user,
-        "cwd": str(spec.cwd.absolute()) if spec.cwd else None,
-        "stop_signal": spec.stop_signal,
-        "grace": spec.grace,
-        "owner": owner,
-        "log_limit": spec.log_limit,
-    }
-
-
-def _read_spec(folder: Path) -> dict[str, Any]:
-    try:
-        spec: dict[str, Any] = json.loads((folder / _launcher.SPEC).read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    return spec
 
 
 #: Guards that are children of this process: they must be reaped.
