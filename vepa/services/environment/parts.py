@@ -141,18 +141,23 @@ class Docker(Part):
     """The service as a container.
 
     Without `image` an image is built that runs the same packages with the same command as the
-    process form. With `image`, the keys below say how that image is run.
+    process form. With `image`, the keys below say how that image is run. Its templates know the
+    names of `process.command` as the container sees them: `run` has the rendered files of
+    `process.files`, `folder` the environment's own, and `python` is the image's `python3`.
 
     Attributes
     ----------
     image
         The official image, `NAME:TAG`.
     digest
-        `sha256:...` of the image; the tag is not trusted where it stands.
+        `sha256:...` of the image; the tag is not trusted where it stands. Without one, the digest
+        of the first pull is recorded in the cache, and another one is an error from then on.
     ports
         Name -> port inside the container (the names of `process.ports`).
+    entrypoint
+        The program that is started, where the image's own does not do.
     command
-        Arguments, where the image's own do not do; templates as in `process.command`.
+        Arguments, where the image's own do not do.
     environment
         Variables of the container.
     files
@@ -165,9 +170,10 @@ class Docker(Part):
         Limit in MiB.
     """
 
-    image: str | None = None
+    image: Annotated[str, Field(pattern=r"^[^\s@]+:[^\s@:/]+$")] | None = None
     digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     ports: dict[Name, Annotated[int, Field(ge=1, le=65535)]] = {}
+    entrypoint: list[str] | None = None
     command: list[str] | None = None
     environment: dict[str, str] = {}
     files: dict[str, str] = {}
@@ -177,8 +183,9 @@ class Docker(Part):
 
     @model_validator(mode="after")
     def _image_has_what_it_needs(self) -> Docker:
-        if self.image is None and (self.digest or self.command is not None or self.files):
-            raise ValueError("digest, command and files belong to an `image`")
+        own = self.digest or self.entrypoint or self.command is not None or self.files
+        if self.image is None and own:
+            raise ValueError("digest, entrypoint, command and files belong to an `image`")
         if self.image is not None and not self.ports:
             raise ValueError("an `image` needs `ports`: name -> port inside the container")
         return self

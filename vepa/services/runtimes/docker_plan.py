@@ -19,7 +19,7 @@ from vepa.errors import SettingError, Where
 from vepa.services.drivers import Endpoint
 from vepa.services.environment import Environment
 from vepa.services.runtimes.base import Slot
-from vepa.services.runtimes.images import BASE, Recipe
+from vepa.services.runtimes.images import BASE, Recipe, carried_files
 from vepa.services.runtimes.requirements import constraints_of
 from vepa.services.steps import base_context
 from vepa.services.templates import render
@@ -63,7 +63,7 @@ NETWORK_OPTIONS = {
 }
 #: Of the Python in the images, as the name of their base says.
 _VERSION = BASE.partition(":")[2].partition("-")[0]
-_DATA, _FILES = "/office/data", "/office/files"
+_DATA, _FILES, _FOLDER = "/office/data", "/office/files", "/environment"
 #: The user of the built images.
 _UID = 10001
 #: Tag of the seed that an office was started from last, for compose files.
@@ -162,7 +162,7 @@ def _healthcheck() -> dict[str, Any]:
 
 
 def official_settings(slot: Slot) -> dict[str, Any]:
-    """What differs for an official image: variables, user or capabilities, command."""
+    """What differs for an official image: variables, user or capabilities, program, arguments."""
     docker = slot.environment.docker
     names = _official_names(slot)
     settings: dict[str, Any] = {
@@ -172,8 +172,9 @@ def official_settings(slot: Slot) -> dict[str, Any]:
         settings["user"] = docker.user
     else:
         settings["cap_add"] = _OFFICIAL_CAPABILITIES
-    if docker.command is not None:
-        settings["command"] = [str(part) for part in render(docker.command, names)]
+    for name, given in (("entrypoint", docker.entrypoint), ("command", docker.command)):
+        if given is not None:
+            settings[name] = _texts(render(given, names))
     return settings
 
 
@@ -181,19 +182,35 @@ def _official_names(slot: Slot) -> dict[str, Any]:
     """Templates of an official image see the container from inside."""
     docker = slot.environment.docker
     base = base_context(slot.environment, slot.world, Endpoint("0.0.0.0", docker.ports))  # noqa: S104
-    return {**base, "data": docker.data}
+    inside = {"data": docker.data, "run": f"{_FILES}/run", "folder": _FOLDER, "python": "python3"}
+    return base | inside
 
 
 def official_archive(slot: Slot, fresh: bool) -> bytes:
-    """The files of an official image and, when it is fresh, its data folder, as a tar for `/`."""
+    """What an official image is given, as a tar for `/`.
+
+    The rendered files, the environment's own and, when it is fresh, its data folder.
+    """
     docker = slot.environment.docker
     names = _official_names(slot)
     archive = _Archive(uid=0)
+    for path in ("/office", _FILES, f"{_FILES}/run", _FOLDER):
+        archive.folder(path, 0o755)
     if fresh:
         archive.folder(docker.data, 0o777)
-    for path, text in docker.files.items():
-        archive.file(path, str(render(text, names)), 0o644)
+    for path in carried_files(slot.environment.folder):
+        inside = path.relative_to(slot.environment.folder).as_posix()
+        archive.file(f"{_FOLDER}/{inside}", path.read_bytes(), 0o644)
+    files = {_at(path, docker.data): text for path, text in slot.environment.process.files.items()}
+    for place, text in (files | docker.files).items():
+        archive.file(place, str(render(text, names)), 0o644)
     return archive.bytes()
+
+
+def _at(path: str, data: str) -> str:
+    """Where a file of `process.files` lies in the container of an official image."""
+    part, _, rest = path.partition("/")
+    return f"{data}/{rest}" if part == "data" else f"{_FILES}/{path}"
 
 
 def office_archive(slot: Slot, ports: Mapping[str, int], fresh: bool) -> bytes:
@@ -222,7 +239,7 @@ def spec_of(slot: Slot, ports: Mapping[str, Any], fresh: bool) -> dict[str, Any]
         "python": _PYTHON,
         "bin": "/opt/services/bin",
         "site": f"/opt/services/lib/python{_VERSION}/site-packages",
-        "folder": "/environment",
+        "folder": _FOLDER,
         "data": _DATA,
         "run": f"{_FILES}/run",
     }
@@ -264,8 +281,9 @@ class _Archive:
         entry.type = tarfile.DIRTYPE
         self._tar.addfile(entry)
 
-    def file(self, path: str, text: str, mode: int) -> None:
-        data, entry = text.encode(), self._entry(path, mode)
+    def file(self, path: str, content: str | bytes, mode: int) -> None:
+        data = content if isinstance(content, bytes) else content.encode()
+        entry = self._entry(path, mode)
         entry.size = len(data)
         self._tar.addfile(entry, io.BytesIO(data))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vepa.errors import RunError, SettingError, Where
+from vepa.errors import RunError, SettingError
 from vepa.files import canonical_json, sha256_of, write_atomic
 from vepa.services.drivers import Endpoint
 from vepa.services.environment import Environment
@@ -28,10 +28,10 @@ from vepa.services.runtimes.docker_looks import (
     watcher,
 )
 from vepa.services.runtimes.docker_office import Offices
+from vepa.services.runtimes.docker_official import official_id
 from vepa.services.runtimes.health import wait_healthy
 from vepa.services.runtimes.images import (
     LABELS,
-    base_id,
     build_image,
     connect,
     find_image,
@@ -197,8 +197,7 @@ class DockerRuntime:
     # --- images
 
     def _official_id(self, environment: Environment) -> str:
-        where = Where(str(environment.file), field="docker.image")
-        return base_id(self._client, plan.official_reference(environment), where)
+        return official_id(self._client, environment, self._places.root)
 
     def _reference(self, environment: Environment) -> tuple[str, str]:
         """Name and content of its built image; files that change meanwhile make no other one."""

@@ -29,6 +29,7 @@ __all__ = [
     "Recipe",
     "base_id",
     "build_image",
+    "carried_files",
     "connect",
     "find_image",
     "image_reference",
@@ -246,12 +247,13 @@ def _parts(recipe: Recipe) -> list[tuple[str, bytes]]:
     parts += [(f"runtime/{name}", (own / name).read_bytes()) for name in _CARRIED]
     parts += [
         (f"environment/{path.relative_to(recipe.folder).as_posix()}", path.read_bytes())
-        for path in _carried_files(recipe.folder)
+        for path in carried_files(recipe.folder)
     ]
     return parts
 
 
-def _carried_files(folder: Path) -> Iterator[Path]:
+def carried_files(folder: Path) -> Iterator[Path]:
+    """What of an environment's folder a running service may need."""
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part in _LEFT_OUT for part in parts)
