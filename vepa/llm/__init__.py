@@ -1,1 +1,38 @@
 """The one door to language models."""
+
+from vepa.llm.budget import Budget
+from vepa.llm.door import open_model
+from vepa.llm.messages import (
+    Item,
+    Message,
+    Model,
+    ModelReply,
+    ModelRequest,
+    Shape,
+    ToolCall,
+    ToolOffer,
+    Usage,
+)
+from vepa.llm.prices import count_tokens, estimate
+from vepa.llm.scripted import Script
+from vepa.llm.settings import ModelSettings, Prices, Rates
+
+__all__ = [
+    "Budget",
+    "Item",
+    "Message",
+    "Model",
+    "ModelReply",
+    "ModelRequest",
+    "ModelSettings",
+    "Prices",
+    "Rates",
+    "Script",
+    "Shape",
+    "ToolCall",
+    "ToolOffer",
+    "Usage",
+    "count_tokens",
+    "estimate",
+    "open_model",
+]
