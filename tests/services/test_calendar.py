@@ -6,47 +6,23 @@ import json
 import re
 import socket
 import time
-from collections.abc import Iterator
 
 import pytest
+from calling import told
 
-from vepa.services import Environment, Office, load_environments
 from vepa.services.drivers import Caller, Deadline, Endpoint, Unreachable, make_driver
 from vepa.services.drivers import caldav_cards as cards
 from vepa.services.drivers import caldav_events as events
 from vepa.services.environment import load_seed
-from vepa.services.runtimes.process_runtime import ProcessRuntime
-from vepa.services.world import CLASSES, load_world
+from vepa.services.world import CLASSES
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("at_seed")]
 
-
-@pytest.fixture(scope="module")
-def environment(project) -> Environment:
-    environments = load_environments(project, ["calendar"])
-    ProcessRuntime().install(environments)
-    return environments[0]
+SERVICES = ["calendar"]
 
 
-@pytest.fixture(scope="module")
-def running(environment, world_file) -> Iterator[Office]:
-    with Office.start([environment], world_file) as office:
-        yield office
-
-
-@pytest.fixture
-def office(running) -> Iterator[Office]:
-    yield running
-    running.reset()
-
-
-def told(outcome):
-    assert outcome.ok, outcome.content
-    return json.loads(outcome.content)
-
-
-def test_the_seed_has_events_of_all_classes_and_every_partner(environment, world_file, office):
-    world, seed = load_world(world_file), load_seed(environment)
+def test_the_seed_has_events_of_all_classes_and_every_partner(nine, world, office):
+    seed = load_seed(nine["calendar"])
     assert len(seed["events"]) >= 25
     assert {event["class"] for event in seed["events"]} == set(CLASSES)
     assert len({event["calendar"].partition("/")[0] for event in seed["events"]}) >= 10

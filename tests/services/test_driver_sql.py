@@ -5,35 +5,22 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from vepa.errors import InputError
-from vepa.services import Office, load_environments
 from vepa.services.drivers import Caller, Deadline, Endpoint, Unreachable
 from vepa.services.drivers.sql import SqlDriver
-from vepa.services.runtimes.process_runtime import ProcessRuntime
-from vepa.services.steps import Connection
 
 pytestmark = pytest.mark.integration
 
-
-@pytest.fixture(scope="module")
-def database(project, world_file) -> Iterator[Office]:
-    environments = load_environments(project, ["database"])
-    ProcessRuntime().install(environments)
-    with Office.start(environments, world_file) as office:
-        yield office
+SERVICES = ["database"]
 
 
 @pytest.fixture
-def ask(database):
-    """Send one statement as an account; the database is put back afterwards."""
-    connection = Connection(
-        database.environments["database"], database.endpoint("database"), database.world
-    )
-    driver = SqlDriver({"port": "sql", "database": "office"}, database.endpoint("database"))
+def ask(office, connection):
+    """Send one statement as an account."""
+    driver = SqlDriver({"port": "sql", "database": "office"}, office.endpoint("database"))
 
     def send(statement, *parameters, account="admin", seconds=10.0, **more):
         request = {"statement": statement, "parameters": list(parameters), **more}
@@ -41,8 +28,6 @@ def ask(database):
 
     yield send
     driver.close()
-    connection.close()
-    database.reset(["database"], everything=True)
 
 
 def test_rows_come_as_a_table_or_as_records(ask):
@@ -159,10 +144,10 @@ def test_a_refusal_is_the_servers_own(ask, statement, account, status, message):
         "SELECT set_config('transaction_read_only', 'off', true), lo_create(0)",
     ],
 )
-def test_read_only_is_the_servers_business(ask, database, statement):
+def test_read_only_is_the_servers_business(ask, office, statement):
     answer = ask(statement, read_only=True)
     assert (answer.ok, answer.status) in {(False, "25006"), (False, "25001")}
-    assert database.at_seed("database")
+    assert office.at_seed("database")
 
 
 def test_nothing_of_a_session_reaches_the_next_request(ask):
@@ -187,8 +172,8 @@ def test_a_statement_ends_with_the_time_of_the_call(ask):
     assert time.monotonic() - began < 3
 
 
-def test_a_wrong_password_and_a_closed_database_are_refusals(database, ask):
-    driver = SqlDriver({"database": "office"}, database.endpoint("database"))
+def test_a_wrong_password_and_a_closed_database_are_refusals(office, ask):
+    driver = SqlDriver({"database": "office"}, office.endpoint("database"))
     wrong = driver.request(
         {"statement": "SELECT 1"}, Caller("x", "jonas", "wrong"), Deadline.after(5)
     )
@@ -199,10 +184,10 @@ def test_a_wrong_password_and_a_closed_database_are_refusals(database, ask):
     assert "permission denied for database" in closed.text
 
 
-def test_connections_work_again_right_after_a_reset(database, ask):
+def test_connections_work_again_right_after_a_reset(office, ask):
     for _ in range(3):
         assert ask("SELECT 1", account="employee").ok
-        database.reset(["database"], everything=True)
+        office.reset(["database"], everything=True)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +220,9 @@ def test_nobody_at_the_port():
     assert str(port) not in str(told.value)
 
 
-def test_a_server_that_hangs_in_the_middle_is_unreachable_in_time(database):
+def test_a_server_that_hangs_in_the_middle_is_unreachable_in_time(office):
     """A relay to the real server that goes silent once the login is through."""
-    target = database.endpoint("database")
+    target = office.endpoint("database")
     silent = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -264,7 +249,7 @@ def test_a_server_that_hangs_in_the_middle_is_unreachable_in_time(database):
         thread.start()
         endpoint = Endpoint("127.0.0.1", {"sql": listener.getsockname()[1]})
         driver = SqlDriver({"database": "office"}, endpoint)
-        jonas = Caller("employee", "jonas", database.world.person("jonas").password)
+        jonas = Caller("employee", "jonas", office.world.person("jonas").password)
         began = time.monotonic()
         with pytest.raises(Unreachable):
             driver.request({"statement": "SELECT pg_sleep(0)"}, jonas, Deadline.after(2))

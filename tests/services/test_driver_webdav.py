@@ -5,41 +5,28 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from vepa.errors import InputError
-from vepa.services import Office, load_environments
 from vepa.services.drivers import Caller, Deadline, Endpoint, Unreachable
 from vepa.services.drivers.webdav import WebdavDriver
-from vepa.services.runtimes.process_runtime import ProcessRuntime
-from vepa.services.steps import Connection
 
 pytestmark = pytest.mark.integration
 
-
-@pytest.fixture(scope="module")
-def files(project, world_file) -> Iterator[Office]:
-    environments = load_environments(project, ["files"])
-    ProcessRuntime().install(environments)
-    with Office.start(environments, world_file) as office:
-        yield office
+SERVICES = ["files"]
 
 
 @pytest.fixture
-def ask(files):
-    """Send one request as an account; the store is put back afterwards."""
-    connection = Connection(files.environments["files"], files.endpoint("files"), files.world)
-    driver = WebdavDriver({"port": "http"}, files.endpoint("files"))
+def ask(office, connection):
+    """Send one request as an account."""
+    driver = WebdavDriver({"port": "http"}, office.endpoint("files"))
 
     def send(account="admin", seconds=10.0, **request):
         return driver.request(request, connection.caller(account), Deadline.after(seconds))
 
     yield send
     driver.close()
-    connection.close()
-    files.reset(["files"], everything=True)
 
 
 def test_a_file_is_written_read_and_removed(ask):
@@ -140,8 +127,8 @@ def test_a_refusal_says_what_the_server_said_and_nothing_that_changes(ask):
     assert ask("employee", do="read", path="/HR/staff-list.csv").text == first.text
 
 
-def test_a_wrong_password_is_a_refusal(files):
-    driver = WebdavDriver({}, files.endpoint("files"))
+def test_a_wrong_password_is_a_refusal(office):
+    driver = WebdavDriver({}, office.endpoint("files"))
     answer = driver.request(
         {"do": "list", "path": "/Team"}, Caller("x", "jonas", "wrong"), Deadline.after(5)
     )
@@ -174,7 +161,7 @@ def test_a_port_that_the_service_has_not():
         WebdavDriver({"port": "dav"}, Endpoint("127.0.0.1", {"http": 1}))
 
 
-@pytest.mark.parametrize("behaviour", ["silent", "trickles", "endless"])
+@pytest.mark.parametrize("behaviour", ["silent", "trickles", "trickles in its head", "endless"])
 def test_a_server_that_does_not_finish_is_unreachable_in_time(behaviour):
     stop = threading.Event()
 
@@ -182,12 +169,14 @@ def test_a_server_that_does_not_finish_is_unreachable_in_time(behaviour):
         client, _ = listener.accept()
         with client:
             client.recv(65536)
-            if behaviour != "silent":
+            if behaviour in ("trickles", "endless"):
                 client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
             try:
+                if behaviour == "trickles in its head":
+                    client.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
                 while behaviour != "silent" and not stop.is_set():
-                    client.sendall(b"x" * (1 if behaviour == "trickles" else 1 << 20))
-                    if behaviour == "trickles":
+                    client.sendall(b"x" * (1 << 20 if behaviour == "endless" else 1))
+                    if behaviour != "endless":
                         stop.wait(0.02)
             except OSError:
                 return

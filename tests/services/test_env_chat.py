@@ -10,11 +10,7 @@ from vepa.services import Office
 
 pytestmark = pytest.mark.integration
 
-
-@pytest.fixture(scope="module")
-def chat(nine, world_file):
-    with Office.start([nine["chat"]], world_file) as office:
-        yield office
+SERVICES = ["chat"]
 
 
 def rooms(office: Office, role: str) -> set[str]:
@@ -33,17 +29,17 @@ def rooms(office: Office, role: str) -> set[str]:
         ("manager", "engineering", "sales"),
     ],
 )
-def test_a_role_reads_its_rooms_and_the_service_refuses_the_others(chat, role, inside, outside):
-    assert inside in rooms(chat, role)
-    with chat.session(role) as session:
+def test_a_role_reads_its_rooms_and_the_service_refuses_the_others(office, role, inside, outside):
+    assert inside in rooms(office, role)
+    with office.session(role) as session:
         assert session.call("chat_read", {"room": inside}).ok
         refused = session.call("chat_read", {"room": outside})
     assert not refused.ok
     assert json.loads(refused.content)["error"]["status"] == 403
 
 
-def test_messages_come_oldest_first_under_stable_names(chat):
-    with chat.session("employee") as session:
+def test_messages_come_oldest_first_under_stable_names(office):
+    with office.session("employee") as session:
         told = json.loads(session.call("chat_read", {"room": "nordkap-tidegate"}).content)
     assert [each["from"].split(":")[0] for each in told] == [
         "@clara",
@@ -52,25 +48,25 @@ def test_messages_come_oldest_first_under_stable_names(chat):
         "@guest-nordkap",
     ]
     assert all(each["message"].startswith("message#") for each in told)
-    assert {each["at"] for each in told} == {int(chat.world.now.timestamp() * 1000)}
+    assert {each["at"] for each in told} == {int(office.world.now.timestamp() * 1000)}
 
 
-def test_what_is_said_is_found_and_gone_after_a_reset(chat):
+def test_what_is_said_is_found_and_gone_after_a_reset(office):
     said = {"room": "engineering", "text": "The rehearsal is moved to noon."}
-    with chat.session("employee") as session:
+    with office.session("employee") as session:
         assert session.call("chat_send", said).ok
         assert session.call("chat_direct", {"user": "guest-nordkap", "text": "See you"}).ok
-    assert chat.check("chat", "said_by", {**said, "user": "jonas"})
-    assert chat.check("chat", "told_directly", {"user": "guest-nordkap", "text": "See you"})
-    assert chat.reset().reset == ("chat",)
-    assert not chat.check("chat", "said_in", said)
-    assert not chat.check("chat", "told_directly", {"user": "guest-nordkap", "text": "See you"})
-    assert chat.at_seed("chat")
+    assert office.check("chat", "said_by", {**said, "user": "jonas"})
+    assert office.check("chat", "told_directly", {"user": "guest-nordkap", "text": "See you"})
+    assert office.reset().reset == ("chat",)
+    assert not office.check("chat", "said_in", said)
+    assert not office.check("chat", "told_directly", {"user": "guest-nordkap", "text": "See you"})
+    assert office.at_seed("chat")
 
 
-def test_only_the_owner_puts_somebody_out(chat):
+def test_only_the_owner_puts_somebody_out(office):
     milo = {"room": "engineering", "user": "milo"}
-    assert chat.check("chat", "is_member", milo)
-    with chat.session("employee") as session:
+    assert office.check("chat", "is_member", milo)
+    with office.session("employee") as session:
         assert not session.call("chat_remove_member", milo).ok
-    assert chat.check("chat", "is_member", milo)
+    assert office.check("chat", "is_member", milo)

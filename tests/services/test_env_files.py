@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from vepa.services import Office, load_environments
 from vepa.services.environment import load_seed
-from vepa.services.runtimes.process_runtime import ProcessRuntime
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("at_seed")]
+
+SERVICES = ["files"]
 
 SHARES = [
     "Board",
@@ -38,20 +37,6 @@ RIGHTS = {
     "manager": {"write": "Projects Shared-External Team", "read": "Customers IT Policies Public"},
     "person:milo": {"write": "Projects Team", "read": "Policies Public"},
 }
-
-
-@pytest.fixture(scope="module")
-def running(project, world_file) -> Iterator[Office]:
-    environments = load_environments(project, ["files"])
-    ProcessRuntime().install(environments)
-    with Office.start(environments, world_file) as office:
-        yield office
-
-
-@pytest.fixture
-def office(running) -> Iterator[Office]:
-    yield running
-    running.reset(everything=True)
 
 
 @pytest.mark.parametrize("role", RIGHTS)

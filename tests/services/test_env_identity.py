@@ -4,48 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from calling import call, refusal
 
-from vepa.project import Project
-from vepa.services import Office, load_environments
-from vepa.services.runtimes.process_runtime import ProcessRuntime
+from vepa.services import Office
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("at_seed")]
 
-
-@pytest.fixture(scope="module")
-def office(project: Project, world_file: Path) -> Iterator[Office]:
-    environments = load_environments(project, ["identity"])
-    ProcessRuntime().install(environments)
-    with Office.start(environments, world_file) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def at_seed(office: Office) -> Iterator[None]:
-    yield
-    office.reset()
-
-
-def call(office: Office, role: str, tool: str, **arguments):
-    with office.session(role) as session:
-        outcome = session.call(f"identity_{tool}", arguments)
-    return outcome.ok, json.loads(outcome.content)
+SERVICES = ["identity"]
 
 
 def done(office: Office, role: str, tool: str, **arguments):
     ok, content = call(office, role, tool, **arguments)
     assert ok, content
     return content
-
-
-def refusal(office: Office, role: str, tool: str, **arguments) -> int:
-    ok, content = call(office, role, tool, **arguments)
-    assert not ok, content
-    return content["error"]["status"]
 
 
 #: One secret of every part of the tree, and which roles may read it.

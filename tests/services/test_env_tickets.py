@@ -3,43 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
+from calling import call, refusal
 
-from vepa.project import Project
-from vepa.services import Office, load_environments
-from vepa.services.runtimes.process_runtime import ProcessRuntime
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("at_seed")]
 
-pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(scope="module")
-def office(project: Project, world_file: Path) -> Iterator[Office]:
-    environments = load_environments(project, ["tickets"])
-    ProcessRuntime().install(environments)
-    with Office.start(environments, world_file) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def at_seed(office: Office) -> Iterator[None]:
-    yield
-    office.reset()
-
-
-def call(office: Office, role: str, tool: str, **arguments):
-    with office.session(role) as session:
-        outcome = session.call(f"tickets_{tool}", arguments)
-    return outcome.ok, json.loads(outcome.content)
-
-
-def refusal(office: Office, role: str, tool: str, **arguments) -> int:
-    ok, content = call(office, role, tool, **arguments)
-    assert not ok, content
-    return content["error"]["status"]
+SERVICES = ["tickets"]
 
 
 SEES = {

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 
-from vepa.project import Project
-from vepa.services import Office, load_environments
-from vepa.services.runtimes.process_runtime import ProcessRuntime
+from vepa.services import Office
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("at_seed")]
 
-
-@pytest.fixture(scope="module")
-def office(project: Project, world_file: Path) -> Iterator[Office]:
-    environments = load_environments(project, ["wiki"])
-    ProcessRuntime().install(environments)
-    with Office.start(environments, world_file) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def at_seed(office: Office) -> Iterator[None]:
-    yield
-    office.reset()
+SERVICES = ["wiki"]
 
 
 def call(office: Office, role: str, tool: str, **arguments):

@@ -6,65 +6,33 @@ import json
 import re
 import socket
 import time
-from collections.abc import Iterator
 
 import pytest
+from calling import told
 
-from vepa.services import Environment, Office, load_environments
 from vepa.services.drivers import Caller, Deadline, Endpoint, Unreachable, make_driver
 from vepa.services.environment import load_seed
-from vepa.services.runtimes.process_runtime import ProcessRuntime
-from vepa.services.world import CLASSES, World, load_world
+from vepa.services.world import CLASSES
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("at_seed")]
 
-
-@pytest.fixture(scope="module")
-def environment(project) -> Environment:
-    environments = load_environments(project, ["mail"])
-    ProcessRuntime().install(environments)
-    return environments[0]
-
-
-@pytest.fixture(scope="module")
-def world(world_file) -> World:
-    return load_world(world_file)
-
-
-@pytest.fixture(scope="module")
-def running(environment, world_file) -> Iterator[Office]:
-    with Office.start([environment], world_file) as office:
-        yield office
+SERVICES = ["mail"]
 
 
 @pytest.fixture
-def office(running) -> Iterator[Office]:
-    yield running
-    running.reset()
-
-
-def told(outcome):
-    assert outcome.ok, outcome.content
-    return json.loads(outcome.content)
-
-
-@pytest.fixture
-def driver(office, environment, world):
-    """Requests straight to the service, as a person or the administrator."""
+def driver(office, connection, world):
+    """Requests straight to the service, as a person."""
     made = make_driver("mail", {"domain": world.company.domain}, office.endpoint("mail"))
 
     def ask(who: str, **request):
-        password = (
-            world.secret("mail-admin").value if who == "admin" else world.person(who).password
-        )
-        return made.request(request, Caller(who, who, password), Deadline.after(20))
+        return made.request(request, connection.caller(f"person:{who}"), Deadline.after(20))
 
     yield ask
     made.close()
 
 
-def test_the_seed_is_an_office_full_of_mail(environment, world):
-    seed = load_seed(environment)
+def test_the_seed_is_an_office_full_of_mail(nine, world):
+    seed = load_seed(nine["mail"])
     messages = seed["messages"]
     assert len(messages) >= 40
     assert len({message["id"] for message in messages}) == len(messages)
@@ -88,10 +56,10 @@ def test_ten_people_and_more_have_mail(office):
     assert all({"INBOX", "Sent", "Drafts", "Trash"} <= set(box) for box in boxes[:-1])
 
 
-def test_a_marked_message_has_its_class_in_the_marks(environment, world):
+def test_a_marked_message_has_its_class_in_the_marks(nine, world):
     marks = world.marks_index()
     order = list(CLASSES)
-    for message in load_seed(environment)["messages"]:
+    for message in load_seed(nine["mail"])["messages"]:
         text = f"{message['subject']} {message['body']}"
         found = [order.index(kind) for mark, kind in marks.items() if mark in text]
         assert max(found, default=0) <= order.index(message["class"]), message["id"]
