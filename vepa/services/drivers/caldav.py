@@ -14,7 +14,6 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -35,6 +34,7 @@ from vepa.services.drivers.base import (
     validated,
 )
 from vepa.services.drivers.caldav_requests import Request
+from vepa.services.drivers.dav_transport import BoundedSession
 
 __all__ = ["VERBS", "CaldavDriver", "Settings"]
 
@@ -64,7 +64,7 @@ class CaldavDriver:
         if port is None:
             raise InputError("drivers.caldav: the service has no port of that name")
         self._base = f"http://{endpoint.host}:{port}"
-        self._clients: dict[str, DAVClient] = {}
+        self._clients: dict[str, tuple[DAVClient, BoundedSession]] = {}
 
     def request(self, request: Any, caller: Caller, deadline: Deadline) -> Answer:
         """See `Driver.request`."""
@@ -79,9 +79,8 @@ class CaldavDriver:
 
     def close(self) -> None:
         """See `Driver.close`."""
-        for client in self._clients.values():
-            with suppress(OSError):
-                client.close()
+        for _, session in self._clients.values():
+            session.close()
         self._clients.clear()
 
     # Verbs
@@ -240,8 +239,8 @@ class CaldavDriver:
         also: tuple[int, ...] = (),
     ) -> Any:
         """One exchange; `also` names refusals that the verb can live with."""
-        client = self._client(caller)
-        setattr(client, "timeout", deadline.left())  # noqa: B010 - declared as whole seconds
+        client, session = self._client(caller)
+        session.transport.deadline = deadline
         try:
             said = client.request(self._base + path, method, body, dict(headers or {}))
         except dav_errors.AuthorizationError as refused:
@@ -251,18 +250,16 @@ class CaldavDriver:
             raise _Refused(403, f"{path.rpartition('/')[0]}: {why}") from None
         except dav_errors.DAVError as fault:
             raise Unreachable(f"no answer: {fault}") from None
-        except OSError as fault:  # all errors of its HTTP client are
+        except Unreachable:
             self.close()
-            timed = "time" in type(fault).__name__.lower()
-            told = "no answer within the time limit" if timed else f"no answer: {fault}"
-            raise Unreachable(told) from None
-        if said.status >= 400 and said.status not in also:
+            raise
+        if said.status >= 300 and said.status not in also:  # a redirect is no answer either
             raise _Refused(said.status, xml.text(said).strip() or said.reason or path)
-        return said if said.status < 400 else None
+        return said if said.status < 300 else None
 
-    def _client(self, caller: Caller) -> DAVClient:
-        client = self._clients.get(caller.role)
-        if client is None:
+    def _client(self, caller: Caller) -> tuple[DAVClient, BoundedSession]:
+        known = self._clients.get(caller.role)
+        if known is None:
             client = DAVClient(
                 self._base,
                 username=caller.user,
@@ -271,9 +268,11 @@ class CaldavDriver:
                 enable_rfc6764=False,
                 rate_limit_handle=False,
             )
-            client.session.trust_env = False  # a proxy of the surroundings is not for loopback
-            self._clients[caller.role] = client
-        return client
+            client.session.close()
+            session = BoundedSession()
+            client.session = session  # type: ignore[assignment]  # it takes httpx's answers too
+            known = self._clients[caller.role] = client, session
+        return known
 
 
 Verb = Callable[[CaldavDriver, Request, Caller, Deadline], Any]
