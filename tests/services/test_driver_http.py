@@ -183,6 +183,10 @@ def test_forms_texts_and_the_prefix(make: Any, port: int) -> None:
     assert ask(make(prefix="/status"), "/204").status == 204
 
 
+def test_a_path_that_begins_with_two_slashes_names_no_host(make: Any) -> None:
+    assert ask(make(), "//status/204").status == 204  # the handler takes one of them away
+
+
 def test_texts_have_their_own_encoding_and_broken_json_is_text(make: Any) -> None:
     assert ask(make(), "/text").data == "grüße"
     broken = ask(make(), "/broken-json")

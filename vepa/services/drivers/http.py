@@ -171,7 +171,6 @@ class HttpDriver:
 
     def _open(self, auth: Auth, caller: Caller, deadline: Deadline) -> _Line:
         client = httpx.Client(
-            base_url=self._base,
             headers=self._settings.headers,
             auth=(caller.user, caller.password) if auth.how == "basic" else None,
             trust_env=False,  # a proxy of the surroundings is not for loopback
@@ -222,7 +221,8 @@ class HttpDriver:
                 line.until(deadline),
                 line.client.stream(
                     wanted.method,
-                    self._settings.prefix + wanted.path,
+                    # Whole: alone, a path like `//x` would be taken for a host.
+                    self._base + self._settings.prefix + wanted.path,
                     params={key: _plain(item) for key, item in wanted.query.items()} or None,
                     headers=headers,
                     content=content,
