@@ -101,12 +101,15 @@ class Call(_Record):
         The service that the tool acts on; none for a tool that was not offered.
     arguments
         In their aliased form, as the model wrote them.
+    text
+        What the model wrote instead, where that is no JSON object.
     """
 
     id: str
     tool: str
     environment: str | None = None
     arguments: dict[str, Any] = {}
+    text: str | None = None
 
     @field_validator("arguments")
     @classmethod

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from vepa.corpus.tools import ToolMetadata
 from vepa.corpus.trajectory import Call, Premises, Result, Step, Trajectory
 from vepa.errors import InputError
 from vepa.services.environment import content_hash
 from vepa.services.office import Office
-from vepa.services.session import ToolSession
+from vepa.services.session import Outcome, ToolSession
 from vepa.services.world import World
 
-__all__ = ["Recorder", "premises_of"]
+__all__ = ["Beside", "Recorder", "premises_of"]
 
 
 def premises_of(world: World, role: str) -> Premises:
@@ -47,6 +49,22 @@ def premises_of(world: World, role: str) -> Premises:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A tool that an episode offers beside those of the environments.
+
+    Attributes
+    ----------
+    metadata
+        As it is offered and recorded.
+    call
+        Carries a call out through the episode's session; raises `InputError` for wrong arguments.
+    """
+
+    metadata: ToolMetadata
+    call: Callable[[ToolSession, Mapping[str, Any]], Outcome]
+
+
 class Recorder:
     """Writes an episode down while it happens.
 
@@ -62,6 +80,8 @@ class Recorder:
         Names of the tools that the agent is offered; all when left out.
     about
         Further keys of the trajectory: `task`, `persona`, `model`, `seed`, `meta`.
+    beside
+        Tools of this episode alone.
     """
 
     def __init__(
@@ -72,6 +92,7 @@ class Recorder:
         *,
         offered: Sequence[str] | None = None,
         about: Mapping[str, Any] | None = None,
+        beside: Sequence[Beside] = (),
     ):
         self._office = office
         self._name = name
@@ -89,7 +110,19 @@ class Recorder:
             for tool in self._session.tools
             if tool.name in names
         ]
+        self._beside = {each.metadata.name: each for each in beside}
+        self._tools += [each.metadata for each in beside]
         self._steps: list[Step] = []
+
+    @property
+    def tools(self) -> list[ToolMetadata]:
+        """The tools that are offered."""
+        return list(self._tools)
+
+    @property
+    def steps(self) -> list[Step]:
+        """What happened so far."""
+        return list(self._steps)
 
     def user(self, text: str) -> None:
         """A turn of the user."""
@@ -107,24 +140,55 @@ class Recorder:
         A call that names no offered tool, or breaks its schema, is answered as a failed result:
         the agent made that mistake, and the episode goes on.
         """
-        environment = self._places.get(tool)
+        result = self._result(tool, arguments)
+        self.add(tool, arguments, result, thought=thought)
+        return result
+
+    def add(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        result: Result,
+        *,
+        text: str | None = None,
+        thought: str | None = None,
+    ) -> None:
+        """Write down a call that was not carried out by this recorder.
+
+        Parameters
+        ----------
+        tool, arguments, thought
+            As in `call`.
+        result
+            What the agent was told.
+        text
+            What the model wrote as arguments, where that is no JSON object.
+        """
         made = Call(
             id=f"call-{sum(step.kind == 'call' for step in self._steps) + 1}",
             tool=tool,
-            environment=environment.name if environment else None,
+            environment=self._environment(tool),
             arguments=dict(arguments),
+            text=text,
         )
-        result = self._result(tool, arguments)
         self._steps.append(
             Step(index=len(self._steps), kind="call", call=made, result=result, thought=thought)
         )
-        return result
+
+    def _environment(self, tool: str) -> str | None:
+        if tool in self._beside:
+            return self._beside[tool].metadata.environment
+        return self._places[tool].name if tool in self._places else None
 
     def _result(self, tool: str, arguments: Mapping[str, Any]) -> Result:
         try:
             if tool not in {each.name for each in self._tools}:
                 raise InputError(f"there is no tool {tool!r}")
-            outcome = self._session.call(tool, arguments)
+            beside = self._beside.get(tool)
+            if beside is not None:
+                outcome = beside.call(self._session, arguments)
+            else:
+                outcome = self._session.call(tool, arguments)
         except InputError as error:
             if error.where.file is not None:  # the environment's own fault, not the agent's
                 raise

@@ -1,0 +1,324 @@
+"""One episode: an agent works on a task with real tools, and sees nothing but that.
+
+Memory-blind by construction: what a model receives is made from the task's request, the persona,
+the offered tools and the results of this very episode. Policies, labels, checks, planted texts and
+other episodes are not arguments of anything here that builds a message.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from vepa.collect.personas import Persona
+from vepa.collect.script import REFUSED
+from vepa.collect.tasks.model import Task
+from vepa.collect.user import UserSimulator
+from vepa.corpus.trajectory import Result
+from vepa.errors import BudgetError, InputError, ModelError
+from vepa.llm.messages import Message, Model, ModelReply, ModelRequest, ToolCall, ToolOffer, Usage
+from vepa.llm.prompts import Prompt
+from vepa.services.recording import Recorder
+from vepa.services.world import World
+
+__all__ = ["Ending", "Limits", "Played", "Sampling", "Turn", "play"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where an episode stops.
+
+    Attributes
+    ----------
+    turns
+        Messages of the agent.
+    calls
+        Tool calls.
+    seconds
+        Wall time.
+    """
+
+    turns: int = 40
+    calls: int = 60
+    seconds: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What is asked of the agent's model beside the messages."""
+
+    temperature: float | None = None
+    max_tokens: int | None = 4096
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an episode ended.
+
+    Attributes
+    ----------
+    reason
+        `answer`, `refusal`, `budget` (turns, calls, seconds, tokens or dollars), `error`.
+    detail
+        Which budget or what error; None otherwise.
+    """
+
+    reason: Literal["answer", "refusal", "budget", "error"]
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of the agent and what followed.
+
+    Attributes
+    ----------
+    request
+        Content hash of what the model received.
+    usage
+        Of the agent's model.
+    model_seconds, service_seconds, harness_seconds
+        Waiting for the model; for the services; and the rest until the next request is ready.
+    source
+        Where the answer came from.
+    """
+
+    request: str
+    usage: Usage
+    model_seconds: float
+    service_seconds: float
+    harness_seconds: float
+    source: str
+
+
+@dataclass(slots=True)
+class Played:
+    """An episode as it happened; the recorder has its trajectory.
+
+    Attributes
+    ----------
+    messages
+        All that the model was sent and said.
+    turns
+        Of the agent.
+    ending
+        How it ended.
+    user_usage
+        Of the model that played the user.
+    """
+
+    messages: list[Message] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    ending: Ending = Ending("error", "it never began")
+    user_usage: list[Usage] = field(default_factory=list)
+
+
+#: Decides whether a call (its number from 0) is carried out; what it returns is told instead.
+Gate = Callable[[int, str, Mapping[str, Any]], Result | None]
+
+
+def play(
+    recorder: Recorder,
+    task: Task,
+    persona: Persona,
+    world: World,
+    model: Model,
+    user: UserSimulator,
+    prompt: Prompt,
+    *,
+    limits: Limits | None = None,
+    sampling: Sampling | None = None,
+    gate: Gate | None = None,
+) -> Played:
+    """Play one episode; it always comes to an end, and its end says how.
+
+    Parameters
+    ----------
+    recorder
+        Carries tool calls out and writes everything down.
+    task, persona, world
+        What is asked, by whom, where. Of the task only `request` is read.
+    model, user
+        The agent and the user.
+    prompt
+        The prompt `agent`.
+    limits, sampling
+        Bounds of the episode, settings of the agent's model.
+    gate
+        May answer a call in the services' place.
+
+    Raises
+    ------
+    RunError
+        When a service fails; the episode has to be played again.
+    """
+    stage = _Stage(recorder, model, user, limits or Limits(), sampling or Sampling(), gate)
+    system = prompt.render(
+        {
+            "person": world.person(persona.person).model_dump(mode="json"),
+            "company": world.company.model_dump(mode="json"),
+            "now": world.clock,
+            "rights": persona.rights,
+        }
+    )
+    stage.begin(system, task.request.strip())
+    try:
+        while stage.turn():
+            pass
+    except BudgetError as error:
+        stage.end("budget", str(error))
+    except (ModelError, InputError) as error:
+        stage.end("error", error.message if isinstance(error, InputError) else str(error))
+    return stage.played
+
+
+class _Stage:
+    def __init__(
+        self,
+        recorder: Recorder,
+        model: Model,
+        user: UserSimulator,
+        limits: Limits,
+        sampling: Sampling,
+        gate: Gate | None,
+    ):
+        self._recorder = recorder
+        self._model = model
+        self._user = user
+        self._limits = limits
+        self._sampling = sampling
+        self._gate = gate
+        self._tools = tuple(
+            ToolOffer(name=tool.name, description=tool.description, parameters=tool.parameters)
+            for tool in sorted(recorder.tools, key=lambda tool: tool.name)
+        )
+        self._calls = 0
+        self._began = time.monotonic()
+        self.played = Played()
+
+    def begin(self, system: str, request: str) -> None:
+        self._recorder.user(request)
+        self.played.messages += [
+            Message(role="system", content=system),
+            Message(role="user", content=request),
+        ]
+
+    def end(
+        self, reason: Literal["answer", "refusal", "budget", "error"], detail: str | None
+    ) -> None:
+        self.played.ending = Ending(reason, detail)
+
+    def turn(self) -> bool:
+        """One message of the agent and what follows; False when the episode is over."""
+        started = time.monotonic()
+        reached = self._reached(started)
+        if reached is not None:
+            self.end("budget", reached)
+            return False
+        request = ModelRequest(
+            messages=tuple(self.played.messages),
+            tools=self._tools,
+            temperature=self._sampling.temperature,
+            max_tokens=self._sampling.max_tokens,
+            seed=self._sampling.seed,
+        )
+        sent = time.monotonic()
+        reply = self._model.ask(request)
+        received = time.monotonic()
+        self.played.messages.append(reply.message)
+        goes_on, waited = self._follow(reply)
+        harness = (sent - started) + (time.monotonic() - received - waited)
+        self.played.turns.append(
+            Turn(request.content_hash, reply.usage, received - sent, waited, harness, reply.source)
+        )
+        return goes_on
+
+    def _reached(self, now: float) -> str | None:
+        if len(self.played.turns) >= self._limits.turns:
+            return f"{self._limits.turns} turns"
+        if self._calls >= self._limits.calls:
+            return f"{self._limits.calls} calls"
+        if now - self._began >= self._limits.seconds:
+            return f"{self._limits.seconds:g} seconds"
+        return None
+
+    def _follow(self, reply: ModelReply) -> tuple[bool, float]:
+        """Whether the episode goes on, and the time spent outside the harness."""
+        if reply.finish == "declined":
+            self._recorder.answer(reply.message.content)
+            self.end("refusal", "declined by the model's provider")
+            return False, 0.0
+        if reply.message.calls:
+            return True, self._carry_out(reply.message)
+        if reply.finish == "length":
+            self._recorder.answer(reply.message.content)
+            self.end("error", "the model's answer was cut at its limit of tokens")
+            return False, 0.0
+        return self._said(reply.message.content)
+
+    def _said(self, words: str) -> tuple[bool, float]:
+        self._recorder.answer(words)
+        if words.lstrip().startswith(REFUSED):
+            self.end("refusal", None)
+            return False, 0.0
+        began = time.monotonic()
+        conversation = [
+            message
+            for message in self.played.messages
+            if message.role in ("user", "assistant") and message.content
+        ]
+        answer, reply = self._user.reply(conversation)
+        self.played.user_usage.append(reply.usage)
+        waited = time.monotonic() - began
+        if answer is None:
+            self.end("answer", None)
+            return False, waited
+        self._recorder.user(answer)
+        self.played.messages.append(Message(role="user", content=answer))
+        return True, waited
+
+    def _carry_out(self, message: Message) -> float:
+        waited = 0.0
+        for at, call in enumerate(message.calls):
+            if self._calls >= self._limits.calls:
+                result = Result(ok=False, content="not carried out: too many calls", error="budget")
+                self._recorder.add(call.name, _object(call) or {}, result)
+            else:
+                result = self._one(call, message.content if at == 0 else "")
+            waited += result.seconds or 0.0
+            self.played.messages.append(
+                Message(role="tool", content=result.content, answers=call.id)
+            )
+        return waited
+
+    def _one(self, call: ToolCall, thought: str) -> Result:
+        number = self._calls
+        self._calls += 1
+        arguments = _object(call)
+        if arguments is None:
+            content = "the arguments are not a JSON object; nothing was done"
+            result = Result(ok=False, content=content, error="invalid_call")
+            self._recorder.add(call.name, {}, result, text=call.arguments, thought=thought or None)
+            return result
+        instead = self._gate(number, call.name, arguments) if self._gate else None
+        if instead is not None:
+            self._recorder.add(call.name, arguments, instead, thought=thought or None)
+            return instead
+        return self._recorder.call(call.name, arguments, thought=thought or None)
+
+
+def _object(call: ToolCall) -> dict[str, Any] | None:
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        return None
+    return arguments if isinstance(arguments, dict) else None
+
+
+def tokens_of(turns: Sequence[Turn]) -> tuple[int, int]:
+    """Tokens read and written by the agent's model."""
+    return sum(turn.usage.prompt for turn in turns), sum(turn.usage.completion for turn in turns)
