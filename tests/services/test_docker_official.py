@@ -3,10 +3,13 @@
 No registry is asked. A stand-in is the same software as far as pip has it, with the folders, the
 user, the start program and the signal of the official image; where that image itself is here, it is
 used. So what is tested is how an image is run, not what its makers put into it.
+
+VEPA_TEST_IMAGES=chat,identity tests others than the three whose stand-ins are small.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_office import cache_folder
 
 from vepa.errors import InputError
 from vepa.project import Project
@@ -66,7 +70,10 @@ STAND_INS = {
 }
 
 
-@pytest.fixture(params=sorted(STAND_INS))
+CHOSEN = os.environ.get("VEPA_TEST_IMAGES", "calendar,database,payments").split(",")
+
+
+@pytest.fixture(params=CHOSEN)
 def official(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Environment]:
@@ -86,20 +93,17 @@ def official(
         base = DockerRuntime()._build(load_environment(source / "environment.yaml"), None)
         made = build(client, tmp_path, image, f"FROM {base}\n{BARE}{STAND_INS[name]}")
     # Its seeds, and the digest that is recorded, are not those of whoever runs this.
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    for each in (tmp_path, *tmp_path.parents[:3]):
-        each.chmod(0o755)
-    monkeypatch.setenv("VEPA_CACHE", str(cache))
-    monkeypatch.setenv("VEPA_DOCKER_IMAGES", "official")
-    try:
-        yield environment
-    finally:
-        for kept in client.images.list(name=f"vepa-seed/{name}"):
-            if kept.labels.get("vepa.root") == DockerRuntime()._offices.mark:
+    with cache_folder() as cache:
+        monkeypatch.setenv("VEPA_CACHE", str(cache.root))
+        monkeypatch.setenv("VEPA_DOCKER_IMAGES", "official")
+        try:
+            yield environment
+        finally:
+            mark = DockerRuntime()._offices.mark
+            for kept in client.images.list(filters={"label": f"vepa.root={mark}"}):
                 client.images.remove(kept.id, force=True)
-        if made:
-            client.images.remove(image, force=True)
+            if made:
+                client.images.remove(image, force=True)
 
 
 def build(client: Any, folder: Path, tag: str, dockerfile: str) -> str:

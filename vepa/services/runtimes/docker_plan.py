@@ -28,11 +28,11 @@ __all__ = [
     "ASK",
     "HEALTH",
     "HOST",
-    "LATEST",
     "NETWORK_OPTIONS",
     "PIDS",
     "VARIABLE",
     "form_of",
+    "latest_seed",
     "office_archive",
     "official_archive",
     "official_reference",
@@ -66,8 +66,6 @@ _VERSION = BASE.partition(":")[2].partition("-")[0]
 _DATA, _FILES, _FOLDER = "/office/data", "/office/files", "/environment"
 #: The user of the built images.
 _UID = 10001
-#: Tag of the seed that an office was started from last, for compose files.
-LATEST = "latest"
 #: Ports of a built container's own address that are relayed to its service.
 _FIRST_RELAYED = 20001
 #: Processes and threads that a container may have.
@@ -113,6 +111,15 @@ def recipe_of(environment: Environment) -> Recipe:
 def seed_repository(environment: Environment) -> str:
     """Where the seeded containers of an environment are kept as images, tagged with their keys."""
     return f"vepa-seed/{environment.name}"
+
+
+def latest_seed(environment: Environment) -> tuple[str, str]:
+    """Repository and tag of the seed that an office was started from last, for compose files.
+
+    Each kind of image has its own: the one cannot be run as the other is.
+    """
+    tag = "latest" if form_of(environment) == "built" else "official"
+    return seed_repository(environment), tag
 
 
 def outer_ports(environment: Environment) -> dict[str, int]:

@@ -87,7 +87,7 @@ class DockerRuntime:
         endpoint = self._start(slot, snapshot, {})
         if snapshot is not None:
             seed = self._client.images.get(self._seed_image(slot.environment, snapshot))
-            seed.tag(plan.seed_repository(slot.environment), plan.LATEST)
+            seed.tag(*plan.latest_seed(slot.environment))
         return endpoint
 
     @told
