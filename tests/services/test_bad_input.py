@@ -101,8 +101,9 @@ def test_a_service_error_is_bad_input_and_a_run_that_stopped() -> None:
         ),
         ({"seed.steps.0.capture": {"memo": "answer.data.x"}}, "seed.steps.0", "'x'", ""),
         ({"state.value": "all.data.x.y"}, "state.value", "all.data.x.y", ""),
-        ({"drivers.http": {"port": "web"}}, None, "no port 'web'", ""),
-        ({"accounts.admin.password": "{{ secrets.none }}"}, None, "none", ""),
+        ({"drivers.http": {"port": "web"}}, "drivers.http.port", "no port 'web'", "http"),
+        ({"accounts.admin.password": "{{ secrets.none }}"}, "accounts.admin.password", "none",
+         "secrets of the world"),
     ],
 )  # fmt: skip
 def test_what_is_missing_or_wrong(

@@ -146,6 +146,47 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "decisive argument that is none": ({"tools.1.decisive": ["to"]}, "tools.1", "no argument 'to'"),
     "tool of no account": ({"tools.0.account": "boss"}, "", "no account 'boss'"),
     "unknown volatile kind": ({"tools.0.volatile": ["page"]}, "", "no kind 'page'"),
+    "secret that the world has not": (
+        {"accounts.admin.password": "{{ secrets.mail_admn }}"},
+        "accounts.admin.password",
+        "no secret 'mail_admn'",
+    ),
+    "secret in an expression inside": (
+        {"state.value": "all.data | where('it.text == secrets[\\'x-y\\']') | list"},
+        "state.value",
+        "no secret 'x-y'",
+    ),
+    "person who is not in the world": (
+        {"seed.steps.0.as": "person:nobody"},
+        "seed.steps.0.as",
+        "no account 'person:nobody'",
+    ),
+    "account that nobody has": (
+        {"process.environment": {"KEY": "{{ accounts.fnance.password }}"}},
+        "process.environment.KEY",
+        "no account 'fnance'",
+    ),
+    "account of no role in the world": (
+        {"accounts.auditor": {"rights": "none"}},
+        "accounts.auditor",
+        "the role 'auditor'",
+    ),
+    "setting that a driver has not": (
+        {"drivers.http": {"port": "http", "prefx": "/x"}},
+        "drivers.http.prefx",
+        "not known here",
+    ),
+    "setting of the wrong kind": (
+        {"drivers.http.auth.how": "digest"},
+        "drivers.http.auth.how",
+        "'login'",
+    ),
+    "login without a path": (
+        {"drivers.http.auth": {"how": "login", "request": {"method": "POST"}}},
+        "drivers.http.auth.request.path",
+        "missing",
+    ),
+    "driver on no port": ({"drivers.http.port": "web"}, "drivers.http.port", "no port 'web'"),
     "image without ports": ({"docker": {"image": "x/y:1"}}, "docker", "needs `ports`"),
     "digest that is none": (
         {"docker": {"image": "x/y:1", "digest": "sha256:1", "ports": {"http": 80}}},

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta, pass_context
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta, nodes, pass_context
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -29,6 +29,7 @@ __all__ = [
     "check_expression",
     "check_templates",
     "evaluate",
+    "members_in",
     "names_in",
     "render",
 ]
@@ -272,6 +273,32 @@ def names_in(value: Any, expression: bool = False) -> set[str]:
     elif isinstance(value, (list, tuple)):
         items = list(value)
     return {name for item in items for name in names_in(item)}
+
+
+#: What `name.x` may be of any mapping.
+_METHODS = frozenset({"get", "items", "keys", "values"})
+
+
+def members_in(text: str, name: str, expression: bool = False) -> set[str]:
+    """What a template (or an expression) takes from a name: `x` of `name.x` or `name['x']`."""
+    if name not in text:
+        return set()
+    try:
+        tree = _engine().parse("{{ (" + text + ") }}" if expression else text)
+    except TemplateSyntaxError:
+        return set()  # its own check says so
+    found: set[str] = set()
+    for dotted in tree.find_all(nodes.Getattr):
+        if isinstance(dotted.node, nodes.Name) and dotted.node.name == name:
+            found |= {dotted.attr} - _METHODS
+    for part in tree.find_all(nodes.Getitem):
+        if isinstance(part.node, nodes.Name) and part.node.name == name:
+            found |= {str(part.arg.value)} if isinstance(part.arg, nodes.Const) else set()
+    for each in tree.find_all(nodes.Filter):  # expressions inside: `where('it.x == secrets.y')`
+        if each.name in ("each", "where"):
+            inner = [arg.value for arg in each.args if isinstance(arg, nodes.Const)]
+            found |= {member for it in inner for member in members_in(str(it), name, True)}
+    return found
 
 
 def check_templates(value: Any) -> str | None:

@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 from caldav.davclient import DAVClient
 from caldav.lib import error as dav_errors
 
-from vepa.errors import InputError
+from vepa.errors import InputError, Where
 from vepa.services.drivers import caldav_cards as cards
 from vepa.services.drivers import caldav_events as events
 from vepa.services.drivers import caldav_xml as xml
@@ -60,9 +60,13 @@ class CaldavDriver:
     """Speaks CalDAV and CardDAV to one service; one client an account."""
 
     def __init__(self, settings: Mapping[str, Any], endpoint: Endpoint):
-        port = endpoint.ports.get(validated(Settings, settings, "drivers.caldav").port)
+        wanted = validated(Settings, settings, "drivers.caldav")
+        port = endpoint.ports.get(wanted.port)
         if port is None:
-            raise InputError("drivers.caldav: the service has no port of that name")
+            raise InputError(
+                f"drivers.caldav: the service has no port {wanted.port!r}",
+                where=Where(field="port"),
+            )
         self._base = f"http://{endpoint.host}:{port}"
         self._clients: dict[str, tuple[DAVClient, BoundedSession]] = {}
 

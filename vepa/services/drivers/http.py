@@ -35,7 +35,7 @@ from typing import Annotated, Any, Literal
 import httpx
 from pydantic import Field, model_validator
 
-from vepa.errors import InputError
+from vepa.errors import InputError, Where
 from vepa.services.drivers.base import (
     Answer,
     Caller,
@@ -146,9 +146,19 @@ class HttpDriver:
 
     def __init__(self, settings: Mapping[str, Any], endpoint: Endpoint):
         self._settings = validated(Settings, settings, "drivers.http")
+        if self._settings.auth.how == "login":
+            try:
+                validated(Request, self._settings.auth.request, "drivers.http")
+            except InputError as error:
+                field = ".".join(filter(None, ("auth.request", error.where.field)))
+                error.where = Where(field=field)
+                raise
         port = endpoint.ports.get(self._settings.port)
         if port is None:
-            raise InputError(f"drivers.http: the service has no port {self._settings.port!r}")
+            raise InputError(
+                f"drivers.http: the service has no port {self._settings.port!r}",
+                where=Where(field="port"),
+            )
         self._host = endpoint.host
         self._base = f"http://{endpoint.host}:{port}"
         self._lines: dict[str, _Line] = {}

@@ -21,7 +21,7 @@ from typing import Any
 from imap_tools import ImapToolsError, MailBoxUnencrypted
 from imap_tools.errors import MailboxLoginError
 
-from vepa.errors import InputError
+from vepa.errors import InputError, Where
 from vepa.services.drivers import mail_messages as messages
 from vepa.services.drivers.base import (
     Answer,
@@ -56,9 +56,12 @@ class MailDriver:
 
     def __init__(self, settings: Mapping[str, Any], endpoint: Endpoint):
         self._settings = validated(Settings, settings, "drivers.mail")
-        for port in (self._settings.imap, self._settings.smtp):
+        for key in ("imap", "smtp"):
+            port = getattr(self._settings, key)
             if port not in endpoint.ports:
-                raise InputError(f"drivers.mail: the service has no port {port!r}")
+                raise InputError(
+                    f"drivers.mail: the service has no port {port!r}", where=Where(field=key)
+                )
         self._endpoint = endpoint
         self._boxes: dict[str, MailBoxUnencrypted] = {}
 

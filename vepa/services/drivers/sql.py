@@ -42,7 +42,7 @@ from psycopg.rows import tuple_row
 from psycopg.types.json import Jsonb
 from pydantic import Field, model_validator
 
-from vepa.errors import InputError
+from vepa.errors import InputError, Where
 from vepa.services.drivers.base import (
     Answer,
     Caller,
@@ -104,7 +104,10 @@ class SqlDriver:
         self._settings = validated(Settings, settings, "drivers.sql")
         port = endpoint.ports.get(self._settings.port)
         if port is None:
-            raise InputError(f"drivers.sql: the service has no port {self._settings.port!r}")
+            raise InputError(
+                f"drivers.sql: the service has no port {self._settings.port!r}",
+                where=Where(field="port"),
+            )
         self._host, self._port = endpoint.host, port
 
     def request(self, request: Any, caller: Caller, deadline: Deadline) -> Answer:

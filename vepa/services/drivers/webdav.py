@@ -44,7 +44,7 @@ from pydantic import AfterValidator, Field, model_validator
 from webdav4.client import Client, ClientError
 from webdav4.http import Client as DavHttp
 
-from vepa.errors import InputError
+from vepa.errors import InputError, Where
 from vepa.services.drivers.base import (
     Answer,
     Caller,
@@ -121,7 +121,10 @@ class WebdavDriver:
         wanted = validated(Settings, settings, "drivers.webdav")
         port = endpoint.ports.get(wanted.port)
         if port is None:
-            raise InputError(f"drivers.webdav: the service has no port {wanted.port!r}")
+            raise InputError(
+                f"drivers.webdav: the service has no port {wanted.port!r}",
+                where=Where(field="port"),
+            )
         self._base = f"http://{endpoint.host}:{port}{wanted.prefix}"
         self._stores: dict[str, _Store] = {}
 

@@ -22,6 +22,7 @@ from vepa.project import Project
 from vepa.services.drivers import DRIVERS
 from vepa.services.environment.model import Environment
 from vepa.services.environment.names import unknown_names
+from vepa.services.environment.outside import named_beyond
 from vepa.services.environment.tool import Tool
 from vepa.services.templates import check_expression, check_templates
 
@@ -122,6 +123,8 @@ def _in_content(environment: Environment, document: Document) -> list[SettingErr
     for name in environment.drivers:
         if name not in DRIVERS:
             fault(("drivers", name), f"no driver {name!r}", nearest(name, list(DRIVERS), "drivers"))
+    for place, message, remedy in named_beyond(environment):
+        fault(place, message, remedy)
     for at, tool in enumerate(environment.tools):
         _check_tool(environment, at, tool, fault)
     return found
