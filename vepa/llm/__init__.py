@@ -1,7 +1,9 @@
 """The one door to language models."""
 
 from vepa.llm.budget import Budget
+from vepa.llm.cache import AnswerCache
 from vepa.llm.door import open_model
+from vepa.llm.ledger import Ledger
 from vepa.llm.messages import (
     Item,
     Message,
@@ -14,12 +16,16 @@ from vepa.llm.messages import (
     Usage,
 )
 from vepa.llm.prices import count_tokens, estimate
+from vepa.llm.recording import Manifest, Recording
 from vepa.llm.scripted import Script
 from vepa.llm.settings import ModelSettings, Prices, Rates
 
 __all__ = [
+    "AnswerCache",
     "Budget",
     "Item",
+    "Ledger",
+    "Manifest",
     "Message",
     "Model",
     "ModelReply",
@@ -27,6 +33,7 @@ __all__ = [
     "ModelSettings",
     "Prices",
     "Rates",
+    "Recording",
     "Script",
     "Shape",
     "ToolCall",

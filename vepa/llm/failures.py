@@ -17,6 +17,7 @@ __all__ = ["AttemptError", "GaveUpError", "read_failure", "retry_after"]
 
 #: A provider's word for a fault: plain enough that no text and no key fits in.
 _CODE = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_FILTERED = {"content_policy_violation", "content_filter"}
 _NOT_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}
 _KINDS = {
     400: "bad_request",
@@ -92,7 +93,7 @@ def read_failure(error: BaseException) -> AttemptError:
     if isinstance(error, litellm.exceptions.MidStreamFallbackError) and original is not None:
         return read_failure(original)
     status, code = _status(error), _code(error)
-    if isinstance(error, litellm.ContentPolicyViolationError):
+    if isinstance(error, litellm.ContentPolicyViolationError) or code in _FILTERED:
         return AttemptError("bad_request", status, code, declined=True)
     if isinstance(error, litellm.Timeout):
         sent = not _NOT_SENT & set(_names(error))

@@ -36,6 +36,10 @@ class Slot:
         """Replace the worst case by what it took."""
         self._limiter.settle(self, tokens)
 
+    def cancel(self) -> None:
+        """Nothing was sent after all."""
+        self._limiter.cancel(self)
+
 
 class Limiter:
     """Lets requests through as a provider's limits allow; threads wait in line.
@@ -109,6 +113,13 @@ class Limiter:
         """See `Slot.settle`."""
         with self._changed:
             slot.tokens = tokens
+            self._changed.notify_all()
+
+    def cancel(self, slot: Slot) -> None:
+        """See `Slot.cancel`."""
+        with self._changed:
+            if slot in self._recent:
+                self._recent.remove(slot)
             self._changed.notify_all()
 
     def _enter(self, tokens: int, until: float) -> Slot:

@@ -12,7 +12,7 @@ from vepa.errors import MissingExtraError
 from vepa.llm.messages import ModelRequest
 from vepa.llm.settings import ModelSettings
 
-__all__ = ["count_tokens", "dollars_of", "estimate", "price_known", "worst_dollars"]
+__all__ = ["count_tokens", "dollars_of", "estimate", "price_known"]
 
 _MAP = "model_prices_and_context_window_backup.json"
 _OFFLINE = ("scripted/", "recorded/")
@@ -100,13 +100,6 @@ def estimate(
 def price_known(model: str, settings: ModelSettings | None = None) -> bool:
     """Whether `estimate` has a price."""
     return estimate(model, 1, 1, settings) is not None
-
-
-def worst_dollars(
-    model: str, prompt_tokens: int, completion_tokens: int, settings: ModelSettings
-) -> float | None:
-    """What a request may cost at most; None where no price is known."""
-    return estimate(model, prompt_tokens, completion_tokens, settings)
 
 
 def dollars_of(

@@ -8,18 +8,19 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from vepa.errors import ModelError
-from vepa.llm.budget import Budget
+from vepa.errors import BudgetError, ModelError
+from vepa.llm.budget import Budget, Hold
 from vepa.llm.engine import load_litellm, provider_of
 from vepa.llm.failures import AttemptError, GaveUpError, read_failure
-from vepa.llm.limits import limiter_for
+from vepa.llm.limits import Slot, limiter_for
 from vepa.llm.messages import Message, ModelReply, ModelRequest
-from vepa.llm.prices import count_tokens, dollars_of, worst_dollars
+from vepa.llm.prices import count_tokens, dollars_of, estimate
 from vepa.llm.retries import with_retries
 from vepa.llm.settings import ModelSettings
 from vepa.llm.shapes import Misshapen, check_schema, parse_structured
+from vepa.llm.streams import assembled
 from vepa.llm.tally import Tally
-from vepa.llm.wire import Answer, Mode, assembled, parameters, read_response
+from vepa.llm.wire import Answer, Mode, parameters, read_response
 
 __all__ = ["ProviderModel"]
 
@@ -27,6 +28,19 @@ _REPAIR = (
     "Your last answer cannot be used: {fault}. Give the whole answer again, corrected: "
     "one JSON object that fits the schema, nothing else."
 )
+
+
+@dataclass(frozen=True)
+class _Worst:
+    """What one HTTP request may take at most."""
+
+    prompt: int
+    completion: int
+    dollars: float | None
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt + self.completion
 
 
 @dataclass
@@ -95,9 +109,9 @@ class ProviderModel:
             fault = f"it was cut at the limit of tokens ({fault})"
         said = Message(role="assistant", content=answer.text or "(no answer)")
         told = Message(role="user", content=_REPAIR.format(fault=fault))
-        again = request.model_copy(update={"messages": (*request.messages, said, told)})
-        # A copy would keep the bytes of the first request, which are worked out once.
-        again = ModelRequest.model_validate(dict(again))
+        # Field by field: a copy would keep the first request's bytes, which are worked out once.
+        fields = {name: getattr(request, name) for name in ModelRequest.model_fields}
+        again = ModelRequest(**{**fields, "messages": (*request.messages, said, told)})
         second = self._send(_Question(again, question.mode, question.tally, question.until))
         if second.finish == "declined":
             return self._reply(second, question.tally, repaired=True)
@@ -149,57 +163,69 @@ class ProviderModel:
         except AttemptError as failure:
             if failure.declined:
                 return Answer(finish="declined")
+            self._budget.check()  # a wait cut short by the budget's time is told as that
             hint = _hint(failure, self._provider, self._settings)
             raise failure.as_model_error(self.name, question.tally.requests, hint) from None
 
     def _attempt(self, question: _Question) -> Answer:
-        settings, tally = self._settings, question.tally
+        """One HTTP request, its worst case put aside before it and settled after it."""
+        settings = self._settings
         guess = count_tokens(question.request, self.name)
         most = question.request.max_tokens or settings.max_tokens
-        dollars = worst_dollars(self.name, guess, most, settings)
-        with (
-            self._limiter.slot(guess + most, question.until) as slot,
-            self._budget.hold(guess + most, dollars) as hold,
-        ):
-            seconds = self._seconds_left(question)
-            tally.requests += 1
+        worst = _Worst(guess, most, estimate(self.name, guess, most, settings))
+        with self._budget.hold(worst.tokens, worst.dollars) as hold:
             try:
-                answer = self._call(question, seconds)
-            except Exception as error:  # noqa: BLE001 - litellm raises many kinds; each is read
-                failure = read_failure(error)
+                with self._limiter.slot(worst.tokens, self._latest(question)) as slot:
+                    return self._sent(question, worst, hold, slot)
+            except AttemptError as failure:
                 if failure.answered:
-                    slot.settle(0)
                     hold.settle(0, 0.0)
-                else:
-                    tally.lost += guess + most
-                    hold.settle(guess + most, dollars)
-                if failure.kind == "rate_limited" and failure.wait:
-                    self._limiter.pause(failure.wait)
-                raise failure from None
-            prompt = guess if answer.prompt is None else answer.prompt
-            completion = most if answer.completion is None else answer.completion
-            cost = dollars_of(self.name, prompt, completion, settings, answer.usage)
-            tally.add(prompt, completion, cost)
-            slot.settle(prompt + completion)
-            hold.settle(prompt + completion, cost)
-            return answer
+                raise
 
-    def _seconds_left(self, question: _Question) -> float:
-        left = min(self._settings.timeout, question.until - time.monotonic())
-        budget = self._budget.seconds_left()
-        return max(0.01, left if budget is None else min(left, budget))
+    def _sent(self, question: _Question, worst: _Worst, hold: Hold, slot: Slot) -> Answer:
+        try:
+            self._budget.check()  # waiting for the slot may have used its time up
+        except BudgetError:
+            slot.cancel()
+            raise
+        tally = question.tally
+        tally.requests += 1
+        seconds = min(self._settings.timeout, self._latest(question) - time.monotonic())
+        try:
+            answer = self._call(question, max(0.01, seconds))
+        except Exception as error:  # noqa: BLE001 - litellm raises many kinds; each is read
+            failure = read_failure(error)
+            if failure.answered:
+                slot.settle(0)
+            else:
+                tally.lost += worst.tokens
+            if failure.kind == "rate_limited" and failure.wait:
+                self._limiter.pause(failure.wait)
+            raise failure from None
+        prompt = worst.prompt if answer.prompt is None else answer.prompt
+        completion = worst.completion if answer.completion is None else answer.completion
+        cost = dollars_of(self.name, prompt, completion, self._settings, answer.usage)
+        tally.add(prompt, completion, cost)
+        slot.settle(prompt + completion)
+        hold.settle(prompt + completion, cost)
+        return answer
+
+    def _latest(self, question: _Question) -> float:
+        """When there is no point in going on, on the monotonic clock."""
+        left = self._budget.seconds_left()
+        return question.until if left is None else min(question.until, time.monotonic() + left)
 
     def _call(self, question: _Question, seconds: float) -> Answer:
         """One HTTP request, given up when its time is over.
 
         A thread of its own: a server that trickles bytes never meets a client's read time-out.
         """
-        done = threading.Event()
+        done, given_up = threading.Event(), threading.Event()
         box: dict[str, Any] = {}
 
         def work() -> None:
             try:
-                box["answer"] = self._exchange(question, seconds)
+                box["answer"] = self._exchange(question, given_up)
             except BaseException as error:  # noqa: BLE001 - raised again by the one who waits
                 box["error"] = error
             finally:
@@ -207,13 +233,14 @@ class ProviderModel:
 
         threading.Thread(target=work, name="vepa-model", daemon=True).start()
         if not done.wait(seconds):
+            given_up.set()
             raise GaveUpError
         if "error" in box:
             raise box["error"]
         answer: Answer = box["answer"]
         return answer
 
-    def _exchange(self, question: _Question, seconds: float) -> Answer:
+    def _exchange(self, question: _Question, given_up: threading.Event) -> Answer:
         settings, request = self._settings, question.request
         keywords = parameters(request, settings, question.mode)
         supported = (
@@ -222,21 +249,21 @@ class ProviderModel:
             )
             or ()
         )
-        for wish in ("seed", "stream_options"):  # wishes: a provider without them is no error
-            if wish in keywords and wish not in supported:
-                del keywords[wish]
+        if "seed" not in supported:  # a wish: a provider without it is no error
+            keywords.pop("seed", None)
         if question.mode == "json" and "response_format" in supported:
             keywords["response_format"] = {"type": "json_object"}
         if settings.api_base:
             keywords["api_base"] = settings.api_base
         if settings.key_variable:
             keywords["api_key"] = os.environ.get(settings.key_variable, "")
+        # Always the same time-out: litellm keeps a client, and its connections, for each.
         response = self._litellm.completion(
-            model=self.name, timeout=seconds, max_retries=0, num_retries=0, **keywords
+            model=self.name, timeout=settings.timeout, max_retries=0, num_retries=0, **keywords
         )
         if not settings.stream:
             return read_response(response, request.shape, question.mode)
-        return assembled(response, request.shape, question.mode)
+        return assembled(response, request.shape, question.mode, given_up)
 
 
 def _hint(failure: AttemptError, provider: str, settings: ModelSettings) -> str:

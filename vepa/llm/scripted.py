@@ -42,6 +42,7 @@ class ScriptedModel:
         ModelError
             `malformed`: a structured answer does not fit; a script gets no second chance.
         """
+        tally.source = "scripted"
         message = self._script.reply(request)
         if message.role != "assistant":
             raise TypeError(f"a script spoke as {message.role!r}, not as the assistant")

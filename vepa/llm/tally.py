@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from vepa.llm.messages import ModelReply, ModelRequest, Usage
 
@@ -24,6 +24,8 @@ class Tally:
         HTTP requests sent.
     lost
         Tokens at most of answers that were cut or given up, which the provider may have counted.
+    source
+        Who answers, or was about to when it failed.
     """
 
     prompt: int = 0
@@ -31,6 +33,7 @@ class Tally:
     dollars: float | None = 0.0
     requests: int = 0
     lost: int = 0
+    source: Literal["provider", "scripted", "recorded", "cache"] = "provider"
 
     def add(self, prompt: int, completion: int, dollars: float | None) -> None:
         """Count one whole answer."""

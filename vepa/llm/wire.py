@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from vepa.llm.messages import Finish, Message, ModelRequest, Shape, ToolCall
 from vepa.llm.settings import ModelSettings
 from vepa.llm.shapes import strict_enough
 
-__all__ = ["Answer", "CutShortError", "Mode", "assembled", "parameters", "read_response"]
+__all__ = ["Answer", "CutShortError", "Mode", "finished", "parameters", "read_response"]
 
 #: How a structured answer is asked for; None: by no structured request.
 Mode = Literal["schema", "tool", "json"] | None
@@ -143,7 +142,7 @@ def _tool(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]
 
 
 def read_response(response: Any, shape: Shape | None, mode: Mode) -> Answer:
-    """A whole response of litellm."""
+    """A whole response of litellm, unstreamed."""
     choice = response.choices[0]
     message = choice.message
     refusal = getattr(message, "refusal", None)
@@ -160,50 +159,7 @@ def read_response(response: Any, shape: Shape | None, mode: Mode) -> Answer:
         model=str(response.model or ""),
         usage=getattr(response, "usage", None),
     )
-    return _finished(answer, choice.finish_reason, bool(refusal), shape, mode)
-
-
-def assembled(stream: Iterable[Any], shape: Shape | None, mode: Mode) -> Answer:
-    """A streamed response, put together to what `read_response` would give.
-
-    Raises
-    ------
-    CutShortError
-        When the stream ends without a reason from the provider.
-    """
-    answer = Answer()
-    texts: list[str] = []
-    refusals: list[str] = []
-    calls: dict[int, dict[str, str]] = {}
-    reason: str | None = None
-    for chunk in stream:
-        answer.model = answer.model or str(getattr(chunk, "model", "") or "")
-        answer.usage = getattr(chunk, "usage", None) or answer.usage
-        for choice in chunk.choices:
-            reason = choice.finish_reason or reason
-            delta = choice.delta
-            texts.append(getattr(delta, "content", None) or "")
-            refusals.append(getattr(delta, "refusal", None) or "")
-            for index, part in _numbered(getattr(delta, "tool_calls", None) or ()):
-                call = calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-                call["id"] = call["id"] or part.id or ""
-                call["name"] += part.function.name or ""
-                call["arguments"] += part.function.arguments or ""
-    # litellm makes up a reason when a stream just ends; only what it received counts.
-    if getattr(stream, "received_finish_reason", reason) is None or reason is None:
-        raise CutShortError
-    refusal = "".join(refusals)
-    answer.text = "".join(texts) or refusal
-    answer.calls = [
-        ToolCall(id=call["id"] or f"call_{index}", name=call["name"], arguments=call["arguments"])
-        for index, call in sorted(calls.items())
-    ]
-    return _finished(answer, reason, bool(refusal), shape, mode)
-
-
-def _numbered(parts: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-    for position, part in enumerate(parts):
-        yield (part.index if part.index is not None else position), part
+    return finished(answer, choice.finish_reason, bool(refusal), shape, mode)
 
 
 def _text_of(arguments: Any) -> str:
@@ -212,9 +168,10 @@ def _text_of(arguments: Any) -> str:
     return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
 
-def _finished(
+def finished(
     answer: Answer, reason: str | None, refused: bool, shape: Shape | None, mode: Mode
 ) -> Answer:
+    """Fill in why it stopped and what was counted; the text and the calls are there already."""
     answer.prompt = getattr(answer.usage, "prompt_tokens", None)
     answer.completion = getattr(answer.usage, "completion_tokens", None)
     if mode == "tool" and shape is not None:
