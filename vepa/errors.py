@@ -234,8 +234,11 @@ class BudgetError(RunError):
         Which budget, its size and what was used.
     budget
         `tokens`, `seconds` or `dollars`.
+    owner
+        Whose budget: `run`, `episode`, or another name that was given to it.
     """
 
-    def __init__(self, message: str, budget: str):
+    def __init__(self, message: str, budget: str, owner: str = "budget"):
         super().__init__(message)
         self.budget = budget
+        self.owner = owner

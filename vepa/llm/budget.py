@@ -187,6 +187,7 @@ class Budget:
                     f"the {self.name}'s {self.tokens} tokens are used up: {tokens} are taken or on "
                     f"their way, and the next request may take {hold.tokens}",
                     "tokens",
+                    self.name,
                 )
             dollars = self._used_dollars + sum(other.dollars for other in self._holds)
             if self.dollars is not None and dollars + hold.dollars > self.dollars:
@@ -194,6 +195,7 @@ class Budget:
                     f"the {self.name}'s {self.dollars:.4f} dollars are used up: {dollars:.4f} are "
                     f"taken or on their way, and the next request may take {hold.dollars:.4f}",
                     "dollars",
+                    self.name,
                 )
             self._holds.add(hold)
 
@@ -212,4 +214,5 @@ class Budget:
                 f"the {self.name}'s {self.seconds:g} seconds are over "
                 f"({now - self._began:.1f} have passed)",
                 "seconds",
+                self.name,
             )
