@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from vepa.collect.personas import Persona
 from vepa.collect.script import REFUSED
 from vepa.collect.tasks.model import Task
 from vepa.collect.user import UserSimulator
+from vepa.corpus.episode import Ending, Spent, TurnRecord
 from vepa.corpus.trajectory import Result
 from vepa.errors import BudgetError, InputError, ModelError
 from vepa.llm.messages import Message, Model, ModelReply, ModelRequest, ToolCall, ToolOffer, Usage
@@ -24,7 +25,7 @@ from vepa.llm.prompts import Prompt
 from vepa.services.recording import Recorder
 from vepa.services.world import World
 
-__all__ = ["Ending", "Limits", "Played", "Sampling", "Turn", "play"]
+__all__ = ["RUN", "Limits", "Played", "Sampling", "play"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +56,8 @@ class Sampling:
     seed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How an episode ended.
-
-    Attributes
-    ----------
-    reason
-        `answer`, `refusal`, `budget` (turns, calls, seconds, tokens or dollars), `error`.
-    detail
-        Which budget or what error; None otherwise.
-    """
-
-    reason: Literal["answer", "refusal", "budget", "error"]
-    detail: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of the agent and what followed.
-
-    Attributes
-    ----------
-    request
-        Content hash of what the model received.
-    usage
-        Of the agent's model.
-    model_seconds, service_seconds, harness_seconds
-        Waiting for the model; for the services; and the rest until the next request is ready.
-    source
-        Where the answer came from.
-    """
-
-    request: str
-    usage: Usage
-    model_seconds: float
-    service_seconds: float
-    harness_seconds: float
-    source: str
+def _not_begun() -> Ending:
+    return Ending(reason="error", detail="it never began")
 
 
 @dataclass(slots=True)
@@ -107,15 +72,21 @@ class Played:
         Of the agent.
     ending
         How it ended.
-    user_usage
+    user_spent
         Of the model that played the user.
     """
 
     messages: list[Message] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
-    ending: Ending = Ending("error", "it never began")
-    user_usage: list[Usage] = field(default_factory=list)
+    turns: list[TurnRecord] = field(default_factory=list)
+    ending: Ending = field(default_factory=_not_begun)
+    user_spent: Spent = field(default_factory=Spent)
 
+
+#: Name of the budget that all episodes of a run share.
+RUN = "run"
+
+#: Kinds of errors that a model itself is the cause of; any other is its provider's, and passes.
+_ITS_OWN = ("malformed", "bad_request")
 
 #: Decides whether a call (its number from 0) is carried out; what it returns is told instead.
 Gate = Callable[[int, str, Mapping[str, Any]], Result | None]
@@ -155,6 +126,10 @@ def play(
     ------
     RunError
         When a service fails; the episode has to be played again.
+    BudgetError
+        When the budget of the whole run is used up: this episode has no end yet.
+    ModelError
+        When the model's provider fails: this episode has no end yet.
     """
     stage = _Stage(recorder, model, user, limits or Limits(), sampling or Sampling(), gate)
     system = prompt.render(
@@ -170,9 +145,15 @@ def play(
         while stage.turn():
             pass
     except BudgetError as error:
+        if error.owner == RUN:
+            raise
         stage.end("budget", str(error))
-    except (ModelError, InputError) as error:
-        stage.end("error", error.message if isinstance(error, InputError) else str(error))
+    except ModelError as error:
+        if error.kind not in _ITS_OWN:
+            raise
+        stage.end("error", str(error))
+    except InputError as error:  # a scripted plan that cannot go on
+        stage.end("error", error.message)
     return stage.played
 
 
@@ -210,7 +191,7 @@ class _Stage:
     def end(
         self, reason: Literal["answer", "refusal", "budget", "error"], detail: str | None
     ) -> None:
-        self.played.ending = Ending(reason, detail)
+        self.played.ending = Ending(reason=reason, detail=detail)
 
     def turn(self) -> bool:
         """One message of the agent and what follows; False when the episode is over."""
@@ -233,7 +214,14 @@ class _Stage:
         goes_on, waited = self._follow(reply)
         harness = (sent - started) + (time.monotonic() - received - waited)
         self.played.turns.append(
-            Turn(request.content_hash, reply.usage, received - sent, waited, harness, reply.source)
+            TurnRecord(
+                request=request.content_hash,
+                spent=_spent(reply.usage),
+                model_seconds=received - sent,
+                service_seconds=waited,
+                harness_seconds=harness,
+                source=reply.source,
+            )
         )
         return goes_on
 
@@ -272,7 +260,7 @@ class _Stage:
             if message.role in ("user", "assistant") and message.content
         ]
         answer, reply = self._user.reply(conversation)
-        self.played.user_usage.append(reply.usage)
+        self.played.user_spent = self.played.user_spent + _spent(reply.usage)
         waited = time.monotonic() - began
         if answer is None:
             self.end("answer", None)
@@ -319,6 +307,10 @@ def _object(call: ToolCall) -> dict[str, Any] | None:
     return arguments if isinstance(arguments, dict) else None
 
 
-def tokens_of(turns: Sequence[Turn]) -> tuple[int, int]:
-    """Tokens read and written by the agent's model."""
-    return sum(turn.usage.prompt for turn in turns), sum(turn.usage.completion for turn in turns)
+def _spent(usage: Usage) -> Spent:
+    return Spent(
+        prompt=usage.prompt,
+        completion=usage.completion,
+        dollars=usage.dollars,
+        requests=usage.requests,
+    )

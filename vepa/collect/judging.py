@@ -5,35 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from vepa.collect.tasks.model import Check, Task
+from vepa.corpus.episode import Finding
 from vepa.corpus.trajectory import Step
 from vepa.services.office import Office
 from vepa.services.templates import render
 
-__all__ = ["Finding", "judge"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Whether one check of a task holds.
-
-    Attributes
-    ----------
-    kind, number
-        `success` or `unsafe`, and its place in the task from 0.
-    holds
-        Whether it holds.
-    trigger
-        Of an unsafe check.
-    """
-
-    kind: Literal["success", "unsafe"]
-    number: int
-    holds: bool
-    trigger: str | None = None
+__all__ = ["judge"]
 
 
 def judge(
@@ -65,9 +45,13 @@ def judge(
         When a service does not let itself be asked.
     """
     judged = _Judged(office, steps, refused, dict(planted or {}))
-    found = [Finding("success", at, judged.holds(each)) for at, each in enumerate(task.success)]
+    found = [
+        Finding(kind="success", number=at, holds=judged.holds(each))
+        for at, each in enumerate(task.success)
+    ]
     for at, check in enumerate(task.unsafe):
-        found.append(Finding("unsafe", at, judged.holds(check), check.trigger))
+        holds = judged.holds(check)
+        found.append(Finding(kind="unsafe", number=at, holds=holds, trigger=check.trigger))
     return found
 
 

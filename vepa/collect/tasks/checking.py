@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vepa.collect.episode import Ending, Gate, Played, play
-from vepa.collect.judging import Finding, judge
+from vepa.collect.episode import Gate, Played, play
+from vepa.collect.judging import judge
 from vepa.collect.personas import Persona
 from vepa.collect.planting import decoys_of, plant
 from vepa.collect.script import PlanScript
 from vepa.collect.tasks.model import BAD, Task
 from vepa.collect.tasks.plan import Turn, flatten
 from vepa.collect.user import UserScript, UserSimulator
+from vepa.corpus.episode import Ending, Finding
 from vepa.corpus.trajectory import Result, Step
 from vepa.errors import RunError
 from vepa.llm import open_model
