@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from vepa import __version__
-from vepa.cli import bench, decide, policy, run, schema, services, tasks, tools, validate
+from vepa.cli import bench, collect, decide, policy, run, schema, services, tasks, tools, validate
 from vepa.cli.console import AsJson, ProjectDir, guarded, settle_streams
 
 __all__ = ["app", "main"]
@@ -59,6 +59,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(services.app, name="services")
 app.add_typer(tools.app, name="tools")
 app.add_typer(tasks.app, name="tasks")
+app.command("collect")(collect.collect)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

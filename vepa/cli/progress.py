@@ -72,3 +72,69 @@ class Steps:
             done = 1 if own and ": up " in text else 0
             task = self._tasks[name if own else ""]
             self._progress.update(task, description=shown[:_TASK_WIDTH], completed=done)
+
+
+class Count:
+    """A bar over a known number of things, told about each from any thread.
+
+    Parameters
+    ----------
+    title
+        What is counted.
+    total
+        How many.
+    """
+
+    def __init__(self, title: str, total: int):
+        self._title = title
+        self._total = total
+        self._done = 0
+        self._lock = threading.Lock()
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            self._progress = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True, highlight=False),
+                transient=True,
+            )
+            self._task = self._progress.add_task(self._title, total=self._total)
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def __call__(self, text: str, *, quiet: bool = False) -> None:
+        """One more is done; `quiet` ones move the bar and say nothing."""
+        with self._lock:
+            self._done += 1
+            if self._progress is not None:
+                self._progress.update(
+                    self._task, advance=1, description=f"{self._title}: {text}"[:_TASK_WIDTH]
+                )
+            elif not quiet:
+                sys.stderr.write(f"{self._done}/{self._total} {text}\n")
+                sys.stderr.flush()

@@ -8,15 +8,14 @@ import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.findings import counted
-from vepa.cli.offices import OfficeOption, environments_of, world_of
+from vepa.cli.offices import OfficeOption, environments_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vepa.collect.personas import Persona
+    from vepa.collect.orders import Materials
     from vepa.collect.tasks import Task
     from vepa.collect.tasks.checking import TaskReport
-    from vepa.services import Environment
 
 __all__ = ["app"]
 
@@ -32,19 +31,11 @@ Patterns = Annotated[
 ]
 
 
-def _load(
-    patterns: list[str] | None, project: Path | None
-) -> tuple[list[Task], dict[str, Persona], list[Environment]]:
-    from vepa.collect.personas import load_personas
-    from vepa.collect.tasks import load_tasks, matching
+def _load(patterns: list[str] | None, project: Path | None) -> tuple[list[Task], Materials]:
+    from vepa.collect.materials import assemble
     from vepa.project import Project
-    from vepa.services.world import load_world
 
-    environments = environments_of(None, project)
-    personas = load_personas(Project(project), load_world(world_of(project)))
-    files = matching(Project(project), patterns or ())
-    known = {each.name: each for each in environments}
-    return load_tasks(files.values(), known, personas), personas, environments
+    return assemble(Project(project), patterns or ())
 
 
 @app.command("list")
@@ -61,7 +52,7 @@ def list_tasks(
 ) -> None:
     """List tasks: id, persona, services, triggers."""
     out = Output(json)
-    tasks, _, _ = _load(patterns, project)
+    tasks, _ = _load(patterns, project)
     if trigger is not None:
         tasks = [task for task in tasks if trigger in task.triggers]
     if env is not None:
@@ -126,16 +117,13 @@ def check(
     from vepa.cli.progress import Steps
     from vepa.collect.tasks.balance import alike, repeated
     from vepa.collect.tasks.proving import prove
-    from vepa.llm.prompts import load_prompt
-    from vepa.project import Project
     from vepa.services import Office
 
     out = Output(json)
-    tasks, personas, environments = _load(patterns, project)
+    tasks, materials = _load(patterns, project)
     if sample is not None and sample < len(tasks):
         tasks = random.Random(seed).sample(tasks, sample)
         out.note(f"a sample of {sample}, seed {seed}")
-    prompts = {name: load_prompt(Project(project), name) for name in ("agent", "user")}
     reports: list[TaskReport] = []
     with ExitStack() as stack:
         steps = stack.enter_context(Steps(f"proving {counted(len(tasks), 'task')}"))
@@ -143,10 +131,16 @@ def check(
             where = [Office.attach(office)]
         else:
             where = [
-                stack.enter_context(Office.start(environments, world_of(project), progress=steps))
+                stack.enter_context(
+                    Office.start(
+                        list(materials.environments.values()),
+                        materials.world_file,
+                        progress=steps,
+                    )
+                )
                 for _ in range(min(offices, len(tasks)))
             ]
-        for report in prove(where, tasks, personas, prompts):
+        for report in prove(where, tasks, materials.personas, materials.prompts):
             reports.append(report)
             state = "holds" if report.ok else counted(len(report.problems), "problem")
             steps(f"{report.task}: {state}, {report.episodes} episodes in {report.seconds:.1f} s")
