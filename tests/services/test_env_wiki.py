@@ -74,7 +74,9 @@ def test_the_admin_sees_every_page_of_the_seed(office):
     ],
 )
 def test_the_wiki_refuses_what_a_role_may_not(office, role, tool, arguments):
-    assert refusal(office, role, tool, **arguments) in (403, 404)
+    # The server's HTTP layer takes no path that begins with two slashes, whoever asks.
+    expected = {400} if arguments["page"].startswith("/") else {403, 404}
+    assert refusal(office, role, tool, **arguments) in expected
 
 
 def test_refused_calls_change_nothing(office):
