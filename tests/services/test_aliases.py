@@ -128,6 +128,22 @@ def test_a_time_before_the_episode_is_the_seed_s_clock_with_a_second_of_grace() 
     assert aliases.hide(cut, clock("epoch_s"))["at"] == CLOCK.timestamp() + 60
 
 
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        ("epoch_s", STARTED.timestamp() + 5),
+        ("epoch_ms", int(STARTED.timestamp() * 1000) + 5000),
+        ("rfc822", "Tue, 06 May 2031 07:00:05 +0000"),
+    ],
+)
+def test_a_time_is_shown_as_iso_where_the_file_says_so(form: Any, value: Any) -> None:
+    aliases = table()
+    aliases.begin_call()
+    kinds = {"time": VolatileKind(clock=Clock(fields=["at"], form=form, iso=True))}
+    assert aliases.hide({"at": value}, kinds) == {"at": "2026-03-02T09:01:00Z"}
+    assert aliases.hide({"at": "soon"}, kinds) == {"at": "soon"}
+
+
 @pytest.mark.parametrize("value", ["soon", None, "", [], "2031-13-45"])
 def test_what_is_no_time_is_left_alone(value: Any) -> None:
     assert table().hide({"at": value}, clock("iso")) == {"at": value}

@@ -104,3 +104,10 @@ def test_a_declined_or_impossible_request_says_what_the_service_said(office):
     assert json.loads(unknown.content)["error"]["status"] == 404
     assert [each.ok for each in twice] == [True, False]
     assert json.loads(twice[1].content)["error"]["status"] == 400
+
+
+@pytest.mark.parametrize("tool", ["payments_list_payments", "payments_list_payouts"])
+def test_times_are_iso(office, tool):
+    with office.session("finance") as session:
+        listed = json.loads(session.call(tool, {}).content)
+    assert {each["created"] for each in listed} == {"2026-03-02T09:00:00Z"}

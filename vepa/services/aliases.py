@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from vepa.services.environment import VolatileKind
+from vepa.services.environment.parts import Clock
 
 __all__ = ["AliasTable"]
 
@@ -108,7 +109,7 @@ class AliasTable:
         if key is not None:
             for kind, what in kinds.items():
                 if what.clock is not None and key in what.clock.fields:
-                    return self._time(data, what.clock.form)
+                    return self._time(data, what.clock)
                 if what.pattern is None and key in what.fields and str(data) != "":
                     return self.alias(kind, str(data))
         return self._text(data, kinds, key) if isinstance(data, str) else data
@@ -130,9 +131,9 @@ class AliasTable:
         start, end = match.start("id") - match.start(), match.end("id") - match.start()
         return match[0][:start] + self.alias(kind, match["id"]) + match[0][end:]
 
-    def _time(self, value: Any, form: str) -> Any:
+    def _time(self, value: Any, clock: Clock) -> Any:
         try:
-            when = _read_time(value, form)
+            when = _read_time(value, clock.form)
         except (ValueError, TypeError, OverflowError, OSError):  # no time, or none that is
             return value
         # A second's grace: services that cut off the fraction would date a new thing before us.
@@ -141,7 +142,7 @@ class AliasTable:
         else:
             minutes = self._minutes.setdefault(when.timestamp(), self._call)
             told = self._clock + timedelta(minutes=minutes)
-        return _write_time(told, form, value)
+        return _write_time(told, "iso" if clock.iso else clock.form, value)
 
 
 def _read_time(value: Any, form: str) -> datetime:

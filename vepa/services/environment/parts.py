@@ -401,10 +401,13 @@ class Clock(Part):
         Keys of an answer that hold a time.
     form
         How it is written.
+    iso
+        Whether a model sees it as an ISO time in any case.
     """
 
     fields: list[str] = Field(min_length=1)
     form: Literal["epoch_s", "epoch_ms", "iso", "rfc822"]
+    iso: bool = False
 
 
 class VolatileKind(Part):
