@@ -173,3 +173,21 @@ def test_every_example_works_on_the_seed(office):
                 outcome = session.call(tool.name, example)
             assert outcome.ok, (tool.name, example, outcome.content)
             office.reset()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "path"),
+    [
+        ("files_read", {"path": "/Team/no such.md"}, "/Team/no such.md"),
+        ("files_read", {"path": "Projects/none/none.md"}, "/Projects/none/none.md"),
+        ("files_list", {"path": "/Team/none"}, "/Team/none"),
+        ("files_list", {"path": "/Nowhere"}, "/Nowhere"),
+        ("files_move", {"source": "/Team/none.md", "target": "/Team/x.md"}, "/Team/none.md"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_share(office, tool, arguments, path):
+    with office.session("employee") as session:
+        outcome = session.call(tool, arguments)
+    error = json.loads(outcome.content)["error"]
+    assert (outcome.ok, error["status"]) == (False, 404)
+    assert error["message"].endswith(f": {path}")

@@ -35,6 +35,7 @@ import fnmatch
 import posixpath
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import quote
@@ -172,9 +173,9 @@ class _Store:
         try:
             data = getattr(self, f"_{wanted.do}")(wanted)
         except _Refused as refused:
-            return refused.answer
+            return _in_full(refused.answer, wanted)
         except ClientError as error:
-            return self._refusal(error)
+            return _in_full(self._refusal(error), wanted)
         except httpx.TimeoutException:
             raise Unreachable("no answer within the time limit") from None
         except httpx.HTTPError as error:
@@ -353,6 +354,15 @@ class _Store:
         self._put(str(wanted.to), content, overwrite=wanted.overwrite is True)
         if wanted.do == "move":
             self._client.remove(quote(wanted.path))
+
+
+def _in_full(answer: Answer, wanted: Request) -> Answer:
+    """A refusal that names paths as they were asked for: WsgiDAV leaves out the share."""
+    for path in filter(None, (wanted.path, wanted.to)):
+        below = "/" + path.lstrip("/").partition("/")[2]
+        if answer.text.endswith(f": {below}"):
+            return replace(answer, text=answer.text.removesuffix(below) + path)
+    return answer
 
 
 def _path_of(entry: Mapping[str, Any]) -> str:
