@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tiny_office import cache_folder, nothing_left, write_environment
+from tiny_service import wait_for
 
 from vepa.cli.services_checks import new_lines
 from vepa.services.places import Places
@@ -110,9 +111,10 @@ def test_up_prints_a_table_and_what_is_next(vepa: Any, shared: Places, project: 
     assert ran.code == 0, ran.err
     assert "office mine" in ran.out
     assert "http 127.0.0.1:" in ran.out
-    assert "next: vepa tools list" in ran.err
+    assert "next: vepa tools list --env memos; vepa tools call" in ran.err
     shown = vepa("services", "status")
     assert "running" in shown.out
+    assert "at its seed" in shown.out
     assert "written to" not in shown.out
     assert vepa("services", "down").out == "down: office mine\n"
 
@@ -163,6 +165,23 @@ def test_status_and_reset_of_a_service_that_died(vepa: Any, shared: Places, offi
     healed = vepa("services", "reset", "--all")
     assert healed.code == 0, healed.err
     assert vepa("services", "status").code == 0
+
+
+def test_a_reset_that_cannot_be_says_what_to_do(vepa: Any, cache: Places, project: Path) -> None:
+    assert vepa("services", "up", "memos", "--project", project, "--office", "mine").code == 0
+    for launcher in processes.launchers(cache.root):
+        os.kill(launcher.process.pid, signal.SIGKILL)
+    wait_for(lambda: not processes.launchers(cache.root))
+    shown = vepa("services", "status")
+    assert (shown.code, "not running" in shown.out) == (1, True)
+    ran = vepa("services", "reset")
+    assert ran.code == 1
+    assert "office 'mine' cannot be brought back to its seed" in ran.err
+    remedy = "vepa services down --office mine, then vepa services up memos --office mine"
+    assert remedy in ran.err.replace("\n", " ")
+    assert vepa("services", "down", "--office", "mine").code == 0
+    assert vepa("services", "up", "memos", "--project", project, "--office", "mine").code == 0
+    assert vepa("services", "down").code == 0
 
 
 def test_logs(vepa: Any, office: str) -> None:
@@ -254,12 +273,12 @@ def test_a_tool_that_writes_though_it_says_read_breaks_the_contract(
     [
         ({}, "dies", "process", "died before it was healthy", "`health`"),
         ({"health.seconds": 0.5}, "hangs", "process", "not healthy within 0.5 s", "`health`"),
-        ({}, "refuses", "seed.steps", "no memos today", "seeds"),
+        ({}, "refuses", "seed.steps.0", "no memos today", "seeds"),
         ({"process.packages": ["not-there==1.0"]}, "plain", "process.packages",
          "is not installed", "vepa services install"),
         ({"process.programs": ["no-such-program"]}, "plain", "process.programs",
          "not on PATH", "install it"),
-        ({"health.checks.0.port": "web"}, "plain", None, "names no port", "docs/"),
+        ({"health.checks.0.port": "web"}, "plain", "health.checks.0", "names no port", "docs/"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["up", "test"])

@@ -72,8 +72,8 @@ def test_the_list_for_people(vepa: Any, project: Path) -> None:
 def test_an_unknown_environment(vepa: Any, project: Path) -> None:
     ran = vepa("tools", "list", "--env", "memoz", "--project", project, "--json")
     assert ran.code == 2
-    assert ran.json["error"]["field"] == "NAME"
-    assert "memos" in ran.json["error"]["remedy"]
+    assert ran.json["error"]["field"] == "--env"
+    assert ran.json["error"]["remedy"].startswith("did you mean 'memos'?")
 
 
 def test_a_call_prints_what_a_model_sees(vepa: Any, office: Office) -> None:
@@ -88,7 +88,7 @@ def test_a_call_as_json_keeps_the_raw_answer_too(vepa: Any, office: Office) -> N
                "--office", "mine", "--json")  # fmt: skip
     assert ran.code == 0, ran.err
     document = ran.json
-    assert set(document) == {"tool", "ok", "content", "truncated", "seconds", "raw"}
+    assert set(document) == {"tool", "ok", "content", "truncated", "fault", "seconds", "raw"}
     assert (document["tool"], document["ok"], document["truncated"]) == ("memos_add", True, False)
     assert document["raw"]["by"] == office.world.role("hr").id
     assert document["raw"]["text"].startswith("see memo-")

@@ -71,12 +71,12 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "not a path inside",
     ),
     "unknown stop signal": ({"process.stop.signal": "KILL"}, "process.stop.signal", "TERM"),
-    "health of no port": ({"health.checks.0.port": "web"}, "", "names no port"),
+    "health of no port": ({"health.checks.0.port": "web"}, "health.checks.0", "names no port"),
     "health that waits for ever": ({"health.seconds": 100_000}, "health.seconds", "600"),
-    "no account for a role": ({"accounts.hr": None}, "", "none for hr"),
+    "no account for a role": ({"accounts.hr": None}, "accounts", "none for hr"),
     "admin without a password": (
         {"accounts.admin.user": None, "accounts.admin.password": None},
-        "",
+        "accounts.admin",
         "needs a user and a password",
     ),
     "user without a password": (
@@ -84,7 +84,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "accounts.admin",
         "belong together",
     ),
-    "folder called otherwise": ({"name": "memo"}, "", "does not begin with `memo_`"),
+    "folder called otherwise": ({"name": "memo"}, "tools.0.name", "does not begin with `memo_`"),
     "seed file that is not there": (
         {"seed.files.0": "seed/other.yaml"},
         "seed.files.0",
@@ -92,7 +92,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "driver that is none of it": (
         {"state.steps.0": {"sql": {"query": "select 1"}}},
-        "",
+        "state.steps.0",
         "none of this environment's drivers",
     ),
     "step with two requests": (
@@ -100,8 +100,12 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "state.steps.0",
         "exactly one request",
     ),
-    "step as nobody": ({"state.steps.0.as": "boss"}, "", "no account 'boss'"),
-    "capture of no kind": ({"seed.steps.0.capture": {"page": "1"}}, "", "no volatile kind 'page'"),
+    "step as nobody": ({"state.steps.0.as": "boss"}, "state.steps.0.as", "no account 'boss'"),
+    "capture of no kind": (
+        {"seed.steps.0.capture": {"page": "1"}},
+        "seed.steps.0.capture",
+        "no volatile kind 'page'",
+    ),
     "broken template": (
         {"tools.1.steps.0.http.path": "/memos/{{ args. }}"},
         "tools.1.steps.0",
@@ -110,8 +114,8 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "broken expression": ({"state.value": "all.data |"}, "state.value", "expression"),
     "broken pattern": ({"volatile.memo.pattern": "memo-["}, "volatile.memo", "pattern"),
     "volatile kind of nothing": ({"volatile.memo": {}}, "volatile.memo", "needs"),
-    "tool that is another's": ({"tools.0.name": "mail_list"}, "", "does not begin"),
-    "two tools of one name": ({"tools.1.name": "memos_list"}, "", "occurs twice"),
+    "tool that is another's": ({"tools.0.name": "mail_list"}, "tools.0.name", "does not begin"),
+    "two tools of one name": ({"tools.1.name": "memos_list"}, "tools.1.name", "occurs twice"),
     "open arguments": (
         {"tools.0.parameters.additionalProperties": True},
         "tools.0",
@@ -144,8 +148,8 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "'secret' is not in the domain",
     ),
     "decisive argument that is none": ({"tools.1.decisive": ["to"]}, "tools.1", "no argument 'to'"),
-    "tool of no account": ({"tools.0.account": "boss"}, "", "no account 'boss'"),
-    "unknown volatile kind": ({"tools.0.volatile": ["page"]}, "", "no kind 'page'"),
+    "tool of no account": ({"tools.0.account": "boss"}, "tools.0.account", "no account 'boss'"),
+    "unknown volatile kind": ({"tools.0.volatile": ["page"]}, "tools.0.volatile", "no kind 'page'"),
     "secret that the world has not": (
         {"accounts.admin.password": "{{ secrets.mail_admn }}"},
         "accounts.admin.password",
@@ -218,6 +222,14 @@ def test_the_line_is_that_of_the_fault(write: Write) -> None:
     assert lines[(caught.value.where.line or 0) - 1].strip() == "http: 70000"
 
 
+def test_missing_accounts_are_told_at_the_line_of_the_accounts(write: Write) -> None:
+    file = write({"accounts.hr": None})
+    with pytest.raises(SettingError) as caught:
+        load_environment(file)
+    lines = file.read_text().splitlines()
+    assert lines[(caught.value.where.line or 0) - 1].strip() == "accounts:"
+
+
 def test_all_faults_are_found_at_once(write: Write) -> None:
     environment, wrong = read_environment(
         write({"state.value": "a |", "tools.1.examples.0": {}, "seed.files.0": "seed/none.yaml"})
@@ -275,6 +287,8 @@ def test_unknown_names_are_refused_with_the_nearest(write: Write, tmp_path: Path
     ("tool", "arguments", "message"),
     [
         ("memos_show", {}, "'id' is a required property"),
+        ("memos_show", {"page": 1}, "'id' is a required property"),
+        ("memos_show", {"page": 1}, "'page' was unexpected"),
         ("memos_show", {"id": 3}, "id: 3 is not of type 'string'"),
         ("memos_show", {"id": "a", "page": 1}, "'page' was unexpected"),
         ("memos_list", [], "is not of type 'object'"),

@@ -47,8 +47,10 @@ OfficeOption = Annotated[
 ]
 
 
-def environments_of(names: Sequence[str] | None, project: Path | None) -> list[Environment]:
-    """The named environments of the project, or all.
+def environments_of(
+    names: Sequence[str] | None, project: Path | None, given: str = "NAME"
+) -> list[Environment]:
+    """The named environments of the project, or all; `given` is the option with the names.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def environments_of(names: Sequence[str] | None, project: Path | None) -> list[E
     from vepa.project import Project
     from vepa.services import load_environments
 
-    found = load_environments(Project(project), names or ())
+    found = load_environments(Project(project), names or (), field=given)
     if not found:
         raise SettingError(
             "the project has no environments",

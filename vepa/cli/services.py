@@ -25,7 +25,7 @@ from vepa.cli.offices import (
 from vepa.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from vepa.services.overview import OfficeView
+    from vepa.services.overview import OfficeView, ServiceView
 
 __all__ = ["app"]
 
@@ -124,8 +124,9 @@ def up(
     )
     total = sum(each.memory_mib or 0 for each in services)
     out.note(f"{counted(len(services), 'service')} up after {seconds:.1f} s, {total:.0f} MiB")
+    only = "".join(f" --env {each.name}" for each in environments) if names else ""
     out.note(
-        f"next: vepa tools list; vepa tools call NAME --args JSON --office {started.id}; "
+        f"next: vepa tools list{only}; vepa tools call NAME --args JSON --office {started.id}; "
         f"vepa services down --office {started.id}"
     )
 
@@ -199,14 +200,20 @@ def _show(out: Output, view: OfficeView) -> None:
         out.note(f"office {view.id}: {view.problem}\n  vepa services down --office {view.id}")
         return
     rows = [
-        (each.name, each.state, address(each), memory(each), "written to" if each.written else "")
-        for each in view.services
+        (each.name, each.state, address(each), memory(each), _seed(each)) for each in view.services
     ]
     title = f"office {view.id} ({view.runtime})"
     out.table(("service", "state", "address", "MiB", "seed"), rows, title=title, right=("MiB",))
     for each in view.services:
         if each.reason:
             out.note(f"{each.name} failed: {each.reason}")
+
+
+def _seed(service: ServiceView) -> str:
+    """What is on record of a service and its seed."""
+    if service.state != "running":
+        return "not running"
+    return "written to" if service.written else "at its seed"
 
 
 @app.command()
@@ -223,11 +230,22 @@ def reset(
 
     A random tenth of the others is compared with its seed; what differs is reset too.
     """
+    from vepa.errors import InputError, RunError
     from vepa.services import Office
 
     running, out = Office.attach(office), Output(json)
     wanted = known_services(running, names) if names else None
-    report = running.reset(wanted, everything=every)
+    try:
+        report = running.reset(wanted, everything=every)
+    except InputError:
+        raise
+    except RunError as error:  # such as a launcher that was killed: nothing can restart it
+        again = " ".join(sorted(running.environments))
+        raise RunError(
+            f"office {running.id!r} cannot be brought back to its seed: {error}\n"
+            f"  remedy: vepa services down --office {running.id}, then "
+            f"vepa services up {again} --office {running.id}"
+        ) from None
     out.document(
         {
             "office": running.id,

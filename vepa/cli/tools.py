@@ -38,7 +38,7 @@ def list_tools(
     what each tool does: its effect and what a call means as a typed event.
     """
     out = Output(json)
-    found = [(each, tool) for each in environments_of(env, project) for tool in each.tools]
+    found = [(each, tool) for each in environments_of(env, project, "--env") for tool in each.tools]
     out.document(
         {
             "tools": [tool.openai() for _, tool in found],

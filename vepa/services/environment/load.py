@@ -38,6 +38,9 @@ __all__ = [
 
 #: Deeper than any schema asks; walking further would end in a RecursionError.
 _DEEPEST = 100
+#: More faults of one call are not told at once.
+_MOST = 5
+_PLACED = re.compile(r"(?P<place>[a-z_]+(\.\w+)*): (?P<rest>.*)", re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
 _REMEDY = "docs/adding-a-service.md describes every key"
 
@@ -85,11 +88,16 @@ def read_environment(
 
 
 def _wrong(item: Any, document: Document) -> SettingError:
-    place = tuple(item["loc"])
+    place, message = tuple(item["loc"]), plain_words(item)
+    named = None if place else _PLACED.fullmatch(message)
+    if named:  # of what holds between several keys
+        keys = named["place"].split(".")
+        place = tuple(int(key) if key.isdigit() else key for key in keys)
+        message = named["rest"]
     first = str(place[0]) if place else ""
     known = not place or first in Environment.model_fields
     return SettingError(
-        plain_words(item),
+        message,
         where=Where(document.file, document.line(place), ".".join(map(str, place)) or None),
         remedy=_REMEDY if known else nearest(first, list(Environment.model_fields), "keys"),
     )
@@ -183,9 +191,11 @@ def _complaint(tool: Tool, arguments: Any) -> str | None:
     if unfit:
         return unfit
     validator = Draft202012Validator(tool.parameters)
-    fault: ArgumentError | None = next(iter(validator.iter_errors(arguments)), None)
-    if fault is None:
-        return None
+    faults = [_told(fault) for fault in validator.iter_errors(arguments)]
+    return "; ".join(faults[:_MOST]) or None
+
+
+def _told(fault: ArgumentError) -> str:
     place = ".".join(map(str, fault.absolute_path))
     return f"{place}: {fault.message}" if place else fault.message
 
@@ -218,8 +228,19 @@ def where_in(environment: Environment, path: Sequence[str | int]) -> Where:
     return Where(file, line, ".".join(map(str, path)) or None)
 
 
-def load_environments(project: Project, names: Sequence[str] = ()) -> list[Environment]:
+def load_environments(
+    project: Project, names: Sequence[str] = (), *, field: str = "NAME"
+) -> list[Environment]:
     """The named environments of a project, or all of them, sorted by name.
+
+    Parameters
+    ----------
+    project
+        Where they are looked for.
+    names
+        Which ones.
+    field
+        What the user gave the names with, for errors.
 
     Raises
     ------
@@ -231,7 +252,7 @@ def load_environments(project: Project, names: Sequence[str] = ()) -> list[Envir
         if name not in files:
             raise SettingError(
                 f"there is no environment {name!r}",
-                where=Where(field="NAME"),
+                where=Where(field=field),
                 remedy=nearest(name, sorted(files), "environments"),
             )
     wanted = sorted(set(names)) if names else sorted(files)

@@ -119,11 +119,12 @@ class Environment(Part):
 
     @model_validator(mode="after")
     def _accounts_for_all(self) -> Environment:
+        # A message that begins with a path, `accounts: ...`, is told at its line (see `load`).
         absent = {"admin", *ROLES} - set(self.accounts)
         if absent:
             raise ValueError(f"accounts: none for {', '.join(sorted(absent))}")
         if self.accounts["admin"].user is None:
-            raise ValueError("accounts: `admin` is no person: it needs a user and a password")
+            raise ValueError("accounts.admin: `admin` is no person: it needs a user and a password")
         return self
 
     @model_validator(mode="after")
@@ -131,25 +132,26 @@ class Environment(Part):
         ports = set(self.process.ports)
         for at, check in enumerate(self.health.checks):
             if check.port not in ports:
-                raise ValueError(f"health: check {at} names no port of `process.ports`")
+                raise ValueError(f"health.checks.{at}: it names no port of `process.ports`")
         if self.docker.image is not None and set(self.docker.ports) - ports:
-            raise ValueError("docker: ports has a name that `process.ports` has not")
+            raise ValueError("docker.ports: it has a name that `process.ports` has not")
         return self
 
     @model_validator(mode="after")
     def _tools_fit(self) -> Environment:
-        names = [tool.name for tool in self.tools]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise ValueError(f"tools: {twice!r} occurs twice")
-        for tool in self.tools:
+        names: set[str] = set()
+        for at, tool in enumerate(self.tools):
+            place = f"tools.{at}"
+            if tool.name in names:
+                raise ValueError(f"{place}.name: {tool.name!r} occurs twice")
+            names.add(tool.name)
             if not tool.name.startswith(f"{self.name}_"):
-                raise ValueError(f"tools: {tool.name!r} does not begin with `{self.name}_`")
+                raise ValueError(f"{place}.name: {tool.name!r} does not begin with `{self.name}_`")
             unknown = set(tool.volatile) - set(self.volatile)
             if unknown:
-                raise ValueError(f"tools: {tool.name}: volatile: no kind {min(unknown)!r}")
+                raise ValueError(f"{place}.volatile: no kind {min(unknown)!r}")
             if tool.account not in self.accounts:
-                raise ValueError(f"tools: {tool.name}: account: no account {tool.account!r}")
+                raise ValueError(f"{place}.account: no account {tool.account!r}")
         return self
 
     @model_validator(mode="after")
@@ -164,8 +166,8 @@ class Environment(Part):
             who = step.account
             named = who is not None and "{{" not in who and not who.startswith("person:")
             if named and who not in self.accounts:
-                raise ValueError(f"{place}: as: no account {who!r}")
+                raise ValueError(f"{place}.as: no account {who!r}")
             unknown = set(step.capture) - set(self.volatile)
             if unknown:
-                raise ValueError(f"{place}: capture: no volatile kind {min(unknown)!r}")
+                raise ValueError(f"{place}.capture: no volatile kind {min(unknown)!r}")
         return self
