@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
+
+if TYPE_CHECKING:
+    from vepa.bench.runs.run import Run
+    from vepa.collect.runs.session import CorpusPlan
+    from vepa.project import Project
 
 __all__ = ["run"]
 
@@ -29,31 +35,101 @@ def run(
     json: AsJson = False,
     project: ProjectDir = None,
 ) -> None:
-    """Let a policy evolve over a stream of events; ends with a report.
+    """Collect a corpus where the profile says so, and let policies evolve; ends with reports.
 
     A run that was interrupted goes on where it stopped; one that is finished is not made again.
     """
-    from vepa.bench.runs.conduct import check_packages, conduct
-    from vepa.bench.runs.run import begin, plan
+    from contextlib import nullcontext
+
+    from vepa.bench.runs.conduct import prefect_server
+    from vepa.bench.runs.run import plan
     from vepa.cli.run_views import tell_plan, tell_result
-    from vepa.cli.run_watch import Watcher
     from vepa.project import Project
 
     out = Output(json)
     place = Project(project)
     planned = plan(place, profile)
+    corpus = _corpus(place, profile)
     if dry_run:
-        tell_plan(out, planned)
+        tell_plan(out, planned, _corpus_document(corpus) if corpus else None)
         return
     begun = time.monotonic()
-    stood = planned.finished and not fresh
-    if not stood:
-        check_packages(planned)
-        begin(planned, fresh=fresh)
-        try:
-            with Watcher(planned):
-                conduct(planned, place, verbose=verbose)
-        except KeyboardInterrupt:
-            out.note("interrupted; what is done is kept, and the same command goes on from there")
-            raise
-    tell_result(out, planned, stood, time.monotonic() - begun)
+    artifacts = planned.folder.parents[1]
+    with prefect_server(artifacts / "prefect", verbose=verbose) if corpus else nullcontext():
+        grown = _collect(out, corpus, place, verbose) if corpus else None
+        stood = _evolve(out, planned, place, fresh=fresh, verbose=verbose)
+        own, own_stood = None, True
+        if corpus is not None and corpus.profile.evolve is not None:
+            own = plan(place, str(corpus.folder / "evolve.yaml"))
+            own_stood = _evolve(out, own, place, fresh=fresh, verbose=verbose)
+    seconds = time.monotonic() - begun
+    tell_result(out, planned, stood, seconds, own=own, own_stood=own_stood, corpus=grown)
+
+
+def _corpus(place: Project, profile: str) -> CorpusPlan | None:
+    """What the profile collects; None when it collects nothing."""
+    import yaml
+
+    from vepa.bench.runs.profile import find_profile
+    from vepa.files import read_text
+
+    # A profile without the block needs none of the packages behind it.
+    document = yaml.safe_load(read_text(find_profile(place, profile)))
+    if not isinstance(document, dict) or document.get("corpus") is None:
+        return None
+    from vepa.collect.runs.session import plan_corpus
+
+    return plan_corpus(place, profile)
+
+
+def _corpus_document(corpus: CorpusPlan) -> dict[str, Any]:
+    """What would be collected, and what it costs."""
+    from vepa.collect.estimating import estimate_orders
+    from vepa.services.world import load_world
+
+    missing = corpus.missing()
+    world = load_world(corpus.materials.world_file)
+    costs = estimate_orders(missing, corpus.materials, corpus.profile.collect, world)
+    return {
+        "folder": str(corpus.folder),
+        "tasks": len(corpus.orders),
+        "episodes": len(corpus.all_orders),
+        "to_play": len(missing),
+        "offices": corpus.profile.collect.offices,
+        "runtime": corpus.profile.runtime,
+        "models": [asdict(each) for each in costs],
+    }
+
+
+def _collect(out: Output, corpus: CorpusPlan, place: Project, verbose: bool) -> dict[str, Any]:
+    """Collect what is missing; the corpus' figures."""
+    from vepa.cli.run_watch import EpisodeWatcher
+    from vepa.collect.runs.conduct import conduct_corpus
+
+    missing = len(corpus.missing())
+    try:
+        with EpisodeWatcher(corpus, missing) as watcher:
+            figures = conduct_corpus(corpus, place, verbose=verbose, tell=watcher.tell)
+    except KeyboardInterrupt:
+        out.note("interrupted; what is done is kept, and the same command goes on from there")
+        raise
+    return {**figures, "played": missing}
+
+
+def _evolve(out: Output, planned: Run, place: Project, *, fresh: bool, verbose: bool) -> bool:
+    """Let the policy of a run evolve; whether it was finished before."""
+    from vepa.bench.runs.conduct import check_packages, conduct
+    from vepa.bench.runs.run import begin
+    from vepa.cli.run_watch import Watcher
+
+    if planned.finished and not fresh:
+        return True
+    check_packages(planned)
+    begin(planned, fresh=fresh)
+    try:
+        with Watcher(planned):
+            conduct(planned, place, verbose=verbose)
+    except KeyboardInterrupt:
+        out.note("interrupted; what is done is kept, and the same command goes on from there")
+        raise
+    return False

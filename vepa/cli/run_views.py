@@ -22,7 +22,7 @@ __all__ = ["near", "tell_plan", "tell_result"]
 _FIGURES = (*SCALARS, "confusion")
 
 
-def tell_plan(out: Output, planned: Run) -> None:
+def tell_plan(out: Output, planned: Run, corpus: Mapping[str, Any] | None = None) -> None:
     """What a run would do: `vepa run --dry-run`."""
     from vepa.bench.comparison import counted, method_name
     from vepa.bench.runs.conduct import estimate
@@ -38,10 +38,13 @@ def tell_plan(out: Output, planned: Run) -> None:
             "finished": planned.finished,
             "stages": {"all": len(planned.needs), "done": done},
             **expected.to_dict(),
+            **({"corpus": dict(corpus)} if corpus else {}),
         }
     )
     if out.json:
         return
+    if corpus:
+        _tell_corpus_plan(out, corpus)
     patches = counted(expected.patches, "patch")
     rows = [
         ("run", planned.id),
@@ -57,47 +60,128 @@ def tell_plan(out: Output, planned: Run) -> None:
     ]
     for name, value in rows:
         out.text(f"{name:13} {value}")
-    if planned.finished:
+    if planned.finished and not (corpus and corpus["to_play"]):
         out.text("\nNothing is left to do: all products stand; --fresh would make them again.")
     else:
         out.text("\nNothing was written. Without --dry-run it runs.")
 
 
-def tell_result(out: Output, planned: Run, stood: bool, seconds: float) -> None:
-    """Figures of a finished run and what to do with its products."""
-    from vepa.bench.runs.stages import read_summary
+def _tell_corpus_plan(out: Output, corpus: Mapping[str, Any]) -> None:
+    """Episodes, services and cost of what would be collected."""
+    from vepa.bench.comparison import counted
 
-    folder = planned.folder
-    summary = read_summary(folder)
-    out.document(
-        {
-            "id": planned.id,
-            "folder": str(folder),
-            "report": str(folder / "report.html"),
-            "policy": str(folder / "policy.yaml"),
-            "policy_hash": summary["policy_hash"],
-            "already_finished": stood,
-            "figures": {name: summary[name] for name in _FIGURES},
-            "rules": summary["rules"],
-            "model_calls": planned.model_calls,
-            "cost_usd": planned.cost_usd,
-            "seconds": round(seconds, 3),
-        }
+    out.text(f"{'corpus':13} {near(Path(corpus['folder']))}/")
+    out.text(
+        f"{'episodes':13} {corpus['episodes']} over {counted(corpus['tasks'], 'task')}, "
+        f"{corpus['to_play']} to play, {counted(corpus['offices'], 'office')} ({corpus['runtime']})"
     )
+    for each in corpus["models"]:
+        price = "price not known" if each["dollars"] is None else f"{each['dollars']:.2f} USD"
+        tokens = f"{each['prompt'] + each['completion']:,} tokens, {price}"
+        out.text(f"{'':13} {each['model']}: {each['episodes']} episodes, {tokens}")
+    out.text("")
+
+
+def tell_result(
+    out: Output,
+    planned: Run,
+    stood: bool,
+    seconds: float,
+    *,
+    own: Run | None = None,
+    own_stood: bool = True,
+    corpus: Mapping[str, Any] | None = None,
+) -> None:
+    """Figures of a finished run and what to do with its products.
+
+    Parameters
+    ----------
+    out
+        Where it is told.
+    planned, stood
+        The run over the benchmark's events, and whether it was finished before.
+    seconds
+        Of everything.
+    own, own_stood
+        The run over the steps of the corpus, if there is one.
+    corpus
+        Figures of the corpus, if there is one.
+    """
+
+    document = _result(planned, stood, seconds)
+    if corpus is not None:
+        document["corpus"] = dict(corpus)
+    if own is not None:
+        document["corpus_policy"] = _result(own, own_stood, None)
+    out.document(document)
     if out.json:
         return
+    if corpus is not None:
+        _tell_corpus(out, corpus)
+    for run, was in ((own, own_stood), (planned, stood)):
+        if run is not None:
+            _tell_run(out, run, was, seconds if own is None else None)
+    out.text("\nNext:")
+    for text in _next(planned):
+        out.text(f"  {text}")
+    if own is not None:
+        out.text(f"\n{seconds:.1f} s in all")
+
+
+def _result(run: Run, stood: bool, seconds: float | None) -> dict[str, Any]:
+    from vepa.bench.runs.stages import read_summary
+
+    folder, summary = run.folder, read_summary(run.folder)
+    return {
+        "id": run.id,
+        "folder": str(folder),
+        "report": str(folder / "report.html"),
+        "policy": str(folder / "policy.yaml"),
+        "policy_hash": summary["policy_hash"],
+        "already_finished": stood,
+        "figures": {name: summary[name] for name in _FIGURES},
+        "rules": summary["rules"],
+        "model_calls": run.model_calls,
+        "cost_usd": run.cost_usd,
+        **({"seconds": round(seconds, 3)} if seconds is not None else {}),
+    }
+
+
+def _tell_run(out: Output, run: Run, stood: bool, seconds: float | None) -> None:
+    from vepa.bench.runs.stages import read_summary
+
+    folder, summary = run.folder, read_summary(run.folder)
     if stood:
         out.note("This run is finished already, all products stand; --fresh makes it again.")
-    out.text(f"\n{planned.profile.title or planned.name}")
-    for name, value in _summary_rows(planned, summary, None if stood else seconds):
+    out.text(f"\n{run.profile.title or run.name}")
+    for name, value in _summary_rows(run, summary, None if stood else seconds):
         out.text(f"  {name:17} {value}")
     for text in _comparisons(summary):
         out.text(f"  {text}")
     out.text(f"\nReport  {near(folder / 'report.html')}")
     out.text(f"Policy  {near(folder / 'policy.yaml')}")
-    out.text("\nNext:")
-    for text in _next(planned):
-        out.text(f"  {text}")
+
+
+def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
+    """What was collected: a line a model, then services and triggers."""
+    from vepa.bench.comparison import counted
+
+    out.text(
+        f"Corpus: {counted(corpus['episodes'], 'episode')} over {counted(corpus['tasks'], 'task')}"
+        f", {corpus['steps']} steps ({corpus['played']} played now)"
+    )
+    for model, row in corpus["by_model"].items():
+        out.text(
+            f"  {model:17} {counted(row['episodes'], 'episode')}, {row['succeeded']} done as "
+            f"asked, {row['unsafe']} with something unsafe"
+        )
+    reached = [name for name, count in corpus["steps_by_trigger"].items() if count]
+    services = corpus["calls_by_environment"]
+    out.text(f"  {'reached':17} {len(services)} services, {len(reached)} triggers")
+    spent = corpus["spent"]
+    dollars = "price not known" if spent["dollars"] is None else f"{spent['dollars']:.2f} USD"
+    out.text(f"  {'cost':17} {spent['prompt'] + spent['completion']:,} tokens, {dollars}")
+    out.text(f"  {'in':17} {near(Path(corpus['folder']))}/")
 
 
 def _summary_rows(

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 from vepa.cli.run_views import near
 
 if TYPE_CHECKING:
-    from vepa.bench.runs.run import Run
+    from pathlib import Path
 
-__all__ = ["Watcher", "line"]
+    from vepa.bench.runs.run import Run
+    from vepa.collect.runs.session import CorpusPlan
+
+__all__ = ["EpisodeWatcher", "Watcher", "line"]
 
 
 class Watcher:
@@ -91,6 +94,92 @@ class Watcher:
             self.progress.console.print(text, markup=False, soft_wrap=True)
         self.progress.update(self.task, completed=len(self.shown), description=f"{stage} done")
         return True
+
+
+class EpisodeWatcher:
+    """Shows on stderr how many episodes are there, as they appear.
+
+    Parameters
+    ----------
+    plan
+        What is collected.
+    missing
+        How many episodes are still to be played.
+    """
+
+    def __init__(self, plan: CorpusPlan, missing: int):
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        self.folder = plan.folder / "episodes"
+        self.files = [plan.folder / "episodes" / order.file for order in plan.all_orders]
+        self.missing = missing
+        self.began = 0.0
+        self.stop = threading.Event()
+        self.progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True, highlight=False),
+            transient=True,
+        )
+        self.task = self.progress.add_task("episodes", total=len(self.files))
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        import time
+
+        from vepa.bench.comparison import counted
+
+        self.began = time.time()
+        self.progress.start()
+        console = self.progress.console
+        total = len(self.files)
+        text = f"corpus of {counted(total, 'episode')} in {near(self.folder.parent)}/"
+        left = f"{self.missing} to play" if self.missing else "all of them are there"
+        console.print(f"{text}: {left}", markup=False, soft_wrap=True)
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop.set()
+        self.thread.join()
+        self.progress.stop()
+
+    def tell(self, text: str) -> None:
+        """Show a message above the bar."""
+        self.progress.console.print(text, markup=False, soft_wrap=True)
+
+    def _watch(self) -> None:
+        told, step = 0, max(1, len(self.files) // 10)
+        while not self.stop.wait(0.5):
+            new = sum(self._is_new(path) for path in self.files)
+            there = len(self.files) - self.missing + new
+            self.progress.update(self.task, completed=there)
+            # Without a terminal the bar is not drawn: a line now and then shows that it goes on.
+            if not self.progress.console.is_terminal and new // step > told:
+                told = new // step
+                self.tell(f"{there} of {len(self.files)} episodes")
+
+    def _is_new(self, path: Path) -> bool:
+        try:
+            return path.stat().st_mtime >= self.began
+        except OSError:
+            return False
 
 
 def line(stage: str, figures: Mapping[str, Any]) -> str:

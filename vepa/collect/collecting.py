@@ -21,7 +21,7 @@ from vepa.files import write_atomic
 from vepa.llm import Budget, Ledger
 from vepa.llm.messages import Usage
 
-__all__ = ["Collected", "Collection", "Failure"]
+__all__ = ["Collected", "Collection", "Failure", "Round"]
 
 #: Kinds of a model's errors that would meet every episode alike: they end the collection.
 _ALIKE = ("refused_key", "not_recorded")
@@ -140,16 +140,23 @@ class Collection:
         ModelError
             When a model refuses the key or does not exist: every episode would fail alike.
         """
-        with self._locked():
-            budget = Budget(
-                tokens=settings.tokens,
-                seconds=settings.minutes * 60 if settings.minutes is not None else None,
-                dollars=settings.dollars,
-                name=RUN,
-                spent=self._spent(),
-            )
-            player = Player(materials, settings, self.folder / "journals", self.ledger, budget)
-            return _Round(self, player, pool, told).run(orders)
+        with self.locked():
+            return self.round(self.player(materials, settings), pool, told).run(orders)
+
+    def player(self, materials: Materials, settings: CollectSettings) -> Player:
+        """Plays orders into this folder; its budget counts what earlier runs took."""
+        budget = Budget(
+            tokens=settings.tokens,
+            seconds=settings.minutes * 60 if settings.minutes is not None else None,
+            dollars=settings.dollars,
+            name=RUN,
+            spent=self._spent(),
+        )
+        return Player(materials, settings, self.folder / "journals", self.ledger, budget)
+
+    def round(self, player: Player, pool: OfficePool, told: Told | None = None) -> Round:
+        """One pass over orders; hold the folder (`locked`) while it lasts."""
+        return Round(self, player, pool, told)
 
     def keep(self, order: Order, episode: Episode) -> None:
         """Write an episode, atomically."""
@@ -163,7 +170,14 @@ class Collection:
         return Usage(total.prompt, total.completion, total.dollars, total.requests)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
+        """Hold the folder.
+
+        Raises
+        ------
+        SettingError
+            When another process holds it, or it cannot be written to.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             handle = open(self.folder / ".lock", "wb")  # noqa: SIM115 - held below
@@ -185,8 +199,14 @@ class Collection:
             yield
 
 
-class _Round:
-    """One pass over the orders, on as many threads as there are offices."""
+class Round:
+    """One pass over orders, on as many threads as there are offices.
+
+    Attributes
+    ----------
+    result
+        What became of them so far.
+    """
 
     def __init__(self, collection: Collection, player: Player, pool: OfficePool, told: Told | None):
         self._collection = collection
@@ -195,23 +215,24 @@ class _Round:
         self._told = told
         self._halted = threading.Event()
         self._lock = threading.Lock()
-        self._result = Collected()
+        self.result = Collected()
         self._in_a_row = 0
 
     def run(self, orders: Sequence[Order]) -> Collected:
+        """Settle all of them; what is there already is left alone."""
         waiting = iter(orders)
         running: set[Future[None]] = set()
         with ThreadPoolExecutor(self._pool.size, thread_name_prefix="episode") as threads:
             try:
                 for order in waiting:
-                    running.add(threads.submit(self._settle, order))
+                    running.add(threads.submit(self.settle, order))
                     if len(running) >= 2 * self._pool.size:
                         running = self._drain(running)
                 while running:
                     running = self._drain(running)
             finally:
                 self._halted.set()
-        return self._result
+        return self.result
 
     def _drain(self, running: set[Future[None]]) -> set[Future[None]]:
         done, rest = wait(running, return_when=FIRST_COMPLETED)
@@ -219,7 +240,8 @@ class _Round:
             future.result()
         return rest
 
-    def _settle(self, order: Order) -> None:
+    def settle(self, order: Order) -> None:
+        """Settle one; any thread may. Does nothing once the pass was halted."""
         if self._halted.is_set():
             return
         known = self._collection.kept(order)
@@ -234,7 +256,7 @@ class _Round:
         except BudgetError as error:
             self._halted.set()
             with self._lock:
-                self._result.stopped = str(error)
+                self.result.stopped = str(error)
             return
         except ModelError as error:
             if error.kind in _ALIKE:
@@ -251,10 +273,10 @@ class _Round:
     def _count(self, order: Order, episode: Episode, *, kept: bool) -> None:
         with self._lock:
             if kept:
-                self._result.kept += 1
+                self.result.kept += 1
             else:
-                self._result.played += 1
-            self._result.endings[episode.ending.reason] += 1
+                self.result.played += 1
+            self.result.endings[episode.ending.reason] += 1
             if not kept:
                 self._in_a_row = 0
         if self._told is not None:
@@ -262,8 +284,8 @@ class _Round:
 
     def _fail(self, order: Order, reason: str) -> None:
         with self._lock:
-            self._result.failures.append(Failure(order.id, reason))
+            self.result.failures.append(Failure(order.id, reason))
             self._in_a_row += 1
             if self._in_a_row >= _TOO_MANY:
-                self._result.stopped = f"{self._in_a_row} episodes failed in a row: {reason}"
+                self.result.stopped = f"{self._in_a_row} episodes failed in a row: {reason}"
                 self._halted.set()

@@ -19,7 +19,7 @@ from vepa.collect.planting import decoys_of, plant
 from vepa.collect.pool import Lent
 from vepa.collect.script import PlanScript
 from vepa.collect.settings import CollectSettings
-from vepa.collect.tasks.plan import flatten
+from vepa.collect.tasks.plan import Turn, flatten
 from vepa.collect.user import UserScript, UserSimulator
 from vepa.corpus.episode import Attempt, Episode, Finding
 from vepa.corpus.trajectory import Trajectory
@@ -154,8 +154,7 @@ class Player:
     def _agent(self, order: Order, budget: Budget, journal: Journal) -> Model:
         script: Script | None = None
         if order.temperament is not None:
-            plans = order.task.plans
-            script = PlanScript(flatten(plans[order.temperament], plans["careful"]))  # type: ignore[index]
+            script = PlanScript(_turns(order))
         return self._opened(order.model, order, "agent", script, budget, journal)
 
     def _user(
@@ -213,11 +212,29 @@ class Player:
             ending=take.played.ending,
             findings=take.findings,
             events=list(parse_trajectory(take.trajectory)),
+            intended=_intended(order, take.trajectory),
             attempts=attempts,
             versions=_versions(),
             started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
             seconds=seconds,
         )
+
+
+def _turns(order: Order) -> list[Turn]:
+    """The plan of a scripted agent."""
+    plans = order.task.plans
+    return flatten(plans[order.temperament], plans["careful"])  # type: ignore[index]
+
+
+def _intended(order: Order, trajectory: Trajectory) -> list[str | None]:
+    """What a script meant its steps to be, as far as it came."""
+    if order.temperament is None:
+        return []
+    meant: list[str | None] = []
+    for turn in _turns(order):
+        meant += [move.trips for move in turn.moves] or [turn.trips]
+    done = sum(step.kind != "user" for step in trajectory.steps)
+    return (meant + [None] * done)[:done]
 
 
 def _unreachable(trajectory: Trajectory) -> str | None:

@@ -168,6 +168,9 @@ class Episode(_Record):
     events
         Of the instrumented parser: a `call` and a `step` event of each call, a `step` event of
         each answer.
+    intended
+        Of a scripted agent: for each call and answer, in order, the trigger that the plan meant it
+        to be, or None. Never shown to a model, an annotator or a parser.
     attempts
         Earlier tries that a failing service spoilt.
     versions
@@ -188,6 +191,7 @@ class Episode(_Record):
     ending: Ending
     findings: list[Finding]
     events: list[EventRecord]
+    intended: list[str | None] = []
     attempts: list[Attempt] = []
     versions: dict[str, str] = {}
     started: str
@@ -248,6 +252,7 @@ class Episode(_Record):
                     "requests": [turn.request for turn in self.turns],
                     "ending": self.ending.model_dump(mode="json"),
                     "findings": [each.model_dump(mode="json") for each in self.findings],
+                    "intended": self.intended,
                     "events": [each.model_dump(mode="json") for each in self.events],
                 }
             )

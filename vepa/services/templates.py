@@ -240,13 +240,18 @@ def render(value: Any, context: Mapping[str, Any]) -> Any:
 
 
 def _rendered(text: str, context: Mapping[str, Any]) -> Any:
-    if "{{" not in text and "{%" not in text and "{#" not in text:
+    if _plain(text):
         return text
     try:
         whole, call = _compiled(text)
         return _settled(call(**context)) if whole else call(**context)
     except (*_FAULTS, TemplateFault) as error:
         raise _told(error, text) from None
+
+
+def _plain(text: str) -> bool:
+    """Whether a text has no template in it."""
+    return "{{" not in text and "{%" not in text and "{#" not in text
 
 
 def check_expression(text: str) -> str | None:
@@ -261,18 +266,24 @@ def check_expression(text: str) -> str | None:
 def names_in(value: Any, expression: bool = False) -> set[str]:
     """The names that a value's templates (or an expression) take from their context."""
     if isinstance(value, str):
-        text = "{{ (" + value + ") }}" if expression else value
-        try:
-            found = meta.find_undeclared_variables(_engine().parse(text))
-        except TemplateSyntaxError:
-            return set()  # its own check says so
-        return found - set(_engine().globals)
+        if expression:
+            return set(_names("{{ (" + value + ") }}"))
+        return set() if _plain(value) else set(_names(value))
     items: list[Any] = []
     if isinstance(value, Mapping):
         items = [*value.keys(), *value.values()]
     elif isinstance(value, (list, tuple)):
         items = list(value)
     return {name for item in items for name in names_in(item)}
+
+
+@lru_cache(maxsize=4096)
+def _names(text: str) -> frozenset[str]:
+    try:
+        found = meta.find_undeclared_variables(_engine().parse(text))
+    except TemplateSyntaxError:
+        return frozenset()  # its own check says so
+    return frozenset(found - set(_engine().globals))
 
 
 #: What `name.x` may be of any mapping.
@@ -304,6 +315,8 @@ def members_in(text: str, name: str, expression: bool = False) -> set[str]:
 def check_templates(value: Any) -> str | None:
     """What is wrong with the syntax of the first broken template in a value, or None."""
     if isinstance(value, str):
+        if _plain(value):
+            return None
         try:
             _compiled(value)
         except TemplateSyntaxError as error:

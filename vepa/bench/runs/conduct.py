@@ -16,7 +16,14 @@ from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.errors import MissingExtraError, RunError
 from vepa.project import Project
 
-__all__ = ["Estimate", "check_packages", "conduct", "estimate"]
+__all__ = [
+    "Estimate",
+    "check_packages",
+    "conduct",
+    "estimate",
+    "load_flow",
+    "prefect_server",
+]
 
 #: Seconds to import Prefect, and to start a server on a new database.
 _IMPORT, _SERVER = 3.0, 10.0
@@ -112,8 +119,8 @@ def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
     RunError
         When no server can be started. What the flow raises is raised here.
     """
-    with _server(run.folder.parents[1] / "prefect", verbose=verbose):
-        flow = load_flow(project.find("flows", "evolve.py"))
+    with prefect_server(run.folder.parents[1] / "prefect", verbose=verbose):
+        flow = load_flow(project.find("flows", "evolve.py"), "evolve")
         flow(
             profile=run.origin,
             project=str(project.directory) if project.directory else None,
@@ -122,8 +129,23 @@ def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
 
 
 @contextmanager
-def _server(home: Path, *, verbose: bool) -> Iterator[None]:
-    """The environment in which Prefect is imported: quiet, and with a server to talk to."""
+def prefect_server(home: Path, *, verbose: bool) -> Iterator[None]:
+    """The environment in which Prefect is imported: quiet, and with a server to talk to.
+
+    Inside another one it changes nothing: several flows share a server.
+
+    Parameters
+    ----------
+    home
+        Where a server of this process keeps its database, when none is named in PREFECT_API_URL.
+    verbose
+        Let Prefect log to the terminal.
+
+    Raises
+    ------
+    RunError
+        When no server can be started.
+    """
     os.environ.update(quiet_environment(home, verbose=verbose))
     if "PREFECT_API_URL" in os.environ:
         yield
@@ -136,20 +158,27 @@ def _server(home: Path, *, verbose: bool) -> Iterator[None]:
             del os.environ["PREFECT_API_URL"]
 
 
-def load_flow(file: Path) -> Callable[..., Any]:
-    """The flow `evolve` of a file.
+def load_flow(file: Path, name: str) -> Callable[..., Any]:
+    """The flow of a file.
+
+    Parameters
+    ----------
+    file
+        A file of `flows/`.
+    name
+        Of the flow in it.
 
     Raises
     ------
     RunError
         When the file holds no such flow.
     """
-    spec = spec_from_file_location("vepa_flow_evolve", file)
+    spec = spec_from_file_location(f"vepa_flow_{name}", file)
     if spec is None or spec.loader is None:
         raise RunError(f"{file} is no Python file")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    flow: Callable[..., Any] | None = getattr(module, "evolve", None)
+    flow: Callable[..., Any] | None = getattr(module, name, None)
     if flow is None:
-        raise RunError(f"{file} defines no flow `evolve`")
+        raise RunError(f"{file} defines no flow `{name}`")
     return flow

@@ -49,6 +49,8 @@ class Profile(BaseModel):
         Settings of the update at the end of a round.
     baselines
         Learners that the report shows beside the policy, on the same feedback.
+    corpus
+        What is collected before (`vepa.collect.runs`); no part of this run.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -65,6 +67,7 @@ class Profile(BaseModel):
     gates: Gates = Gates()
     evolution: EvolutionSettings = EvolutionSettings()
     baselines: list[Literal["forest", "ripper", "hoeffding", "lookup"]] = []
+    corpus: dict[str, Any] | None = Field(default=None, exclude=True)
 
     @field_validator("authority")
     @classmethod

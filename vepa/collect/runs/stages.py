@@ -1,0 +1,224 @@
+"""The stages of a corpus; each function is the body of one task of `flows/corpus.py`."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vepa.collect.runs.products import (
+    episode_row,
+    figures_of,
+    jsonl,
+    labelled_events,
+    outcome_table,
+    pretty,
+)
+from vepa.collect.runs.session import CorpusPlan, CorpusSession, plan_corpus
+from vepa.corpus.episode import Episode
+from vepa.errors import RunError, SettingError, Where
+from vepa.files import read_text, write_atomic
+from vepa.project import Project
+
+__all__ = [
+    "begin_corpus",
+    "collect_task",
+    "cost_markdown",
+    "end_corpus",
+    "read_figures",
+    "write_products",
+]
+
+#: Sessions of this process by their folder.
+_SESSIONS: dict[str, CorpusSession] = {}
+_GUARD = threading.Lock()
+
+
+def begin_corpus(
+    profile: str, project: str | None = None, artifacts: str | None = None
+) -> dict[str, Any]:
+    """Settle what is collected, hold its folder; offices are started when one is needed.
+
+    Parameters
+    ----------
+    profile
+        Name of a profile, or its path.
+    project
+        Folder of the project; the working directory when left out.
+    artifacts
+        Folder of what runs produce; the project's when left out.
+
+    Returns
+    -------
+    dict
+        `folder`, `tasks` (ids), `episodes`, `offices`.
+
+    Raises
+    ------
+    SettingError
+        When the profile collects nothing, or another process collects into the folder.
+    """
+    plan = _planned(profile, project, artifacts)
+    with _GUARD:
+        _SESSIONS[str(plan.folder)] = CorpusSession(plan)
+    return {
+        "folder": str(plan.folder),
+        "tasks": list(plan.orders),
+        "episodes": len(plan.all_orders),
+        "offices": plan.profile.collect.offices,
+    }
+
+
+def collect_task(folder: str | Path, task: str) -> dict[str, Any]:
+    """Play what is missing of one task; its figures."""
+    began = time.monotonic()
+    settled = _session(folder).settle(task)
+    episodes = [episode for episode, _ in settled]
+    return {
+        "task": task,
+        "episodes": len(episodes),
+        "kept": sum(kept for _, kept in settled),
+        "steps": sum(episode.steps for episode in episodes),
+        "unsafe": sum(bool(episode.tripped) for episode in episodes),
+        "succeeded": sum(episode.succeeded for episode in episodes),
+        "dollars": _dollars(episodes),
+        "seconds": round(time.monotonic() - began, 2),
+    }
+
+
+def end_corpus(folder: str | Path) -> dict[str, Any]:
+    """Stop the offices and let go of the folder; what became of the orders.
+
+    Raises
+    ------
+    RunError
+        When episodes are missing: says which and why. What was played is kept.
+    """
+    with _GUARD:
+        session = _SESSIONS.pop(str(folder), None)
+    if session is None:
+        raise RunError(f"no corpus is being collected into {folder} by this process")
+    session.close()
+    result = session.result
+    if not result.whole:
+        reasons = [f"{each.order}: {each.reason}" for each in result.failures[:5]]
+        if result.stopped:
+            reasons.insert(0, result.stopped)
+        raise RunError(
+            f"{len(session.plan.missing())} episodes are missing\n  "
+            + "\n  ".join(reasons)
+            + "\n  remedy: the same command again goes on from here"
+        )
+    return {"played": result.played, "kept": result.kept, "endings": dict(result.endings)}
+
+
+def write_products(
+    profile: str, project: str | None = None, artifacts: str | None = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Write trajectories, events, the table of episodes and `corpus.json`; the figures.
+
+    `events.step.jsonl` and `events.call.jsonl` hold the parser's events with the labels that a
+    script gives; `evolve.yaml` is the profile with which a policy evolves on the former.
+    """
+    plan = _planned(profile, project, artifacts)
+    episodes = _episodes(plan)
+    figures = figures_of(episodes, seconds)
+    before = _before(plan.folder)
+    if seconds is None and before is not None:
+        figures["seconds"]["wall"] = before["seconds"]["wall"]
+    products = {
+        "trajectories.jsonl": jsonl(episode.trajectory for episode in episodes),
+        "events.call.jsonl": jsonl(labelled_events(episodes, "call")),
+        "events.step.jsonl": jsonl(labelled_events(episodes, "step")),
+        "episodes.json": pretty([episode_row(episode) for episode in episodes]),
+        "corpus.json": pretty({"profile": plan.name, **figures}),
+    }
+    if plan.profile.evolve is not None:
+        products["evolve.yaml"] = _evolving(plan)
+    for name, text in products.items():
+        path = plan.folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_atomic(path, text)
+    return {**figures, "folder": str(plan.folder), "outcomes": outcome_table(episodes)}
+
+
+def read_figures(folder: str | Path) -> dict[str, Any]:
+    """The figures of a corpus whose products are written."""
+    data: dict[str, Any] = json.loads(read_text(Path(folder) / "corpus.json"))
+    return data
+
+
+def cost_markdown(figures: dict[str, Any]) -> str:
+    """What a corpus took, as Markdown."""
+    spent, seconds = figures["spent"], figures["seconds"]
+    dollars = "unknown (a model without a price)"
+    if spent["dollars"] is not None:
+        dollars = f"{spent['dollars']:.4f} US dollars"
+    return (
+        f"# Cost\n\n- {spent['prompt']:,} tokens read, {spent['completion']:,} written, "
+        f"{spent['requests']:,} requests\n- {dollars}\n"
+        f"- {seconds['services']:.0f} s of the services, {seconds['episodes']:.0f} s of episodes\n"
+        f"- {figures['retries']} retries after a service failed\n"
+    )
+
+
+def _before(folder: Path) -> dict[str, Any] | None:
+    """The figures that stand there; None without readable ones."""
+    try:
+        data: dict[str, Any] = json.loads((folder / "corpus.json").read_bytes())
+        return data if "seconds" in data else None
+    except (OSError, ValueError):
+        return None
+
+
+def _evolving(plan: CorpusPlan) -> str:
+    """The profile of the policy that evolves on the corpus: the outer one's keys, then its own."""
+    outer = yaml.safe_load(read_text(plan.file))
+    outer.pop("corpus", None)
+    own = dict(plan.profile.evolve or {})
+    profile = {
+        **outer,
+        "title": f"A policy grows over the steps of corpus {plan.name}",
+        **own,
+        "events": [str((plan.folder / "events.step.jsonl").absolute())],
+    }
+    return yaml.safe_dump(profile, sort_keys=False, allow_unicode=True)
+
+
+def _episodes(plan: CorpusPlan) -> list[Episode]:
+    collection = plan.collection
+    found = [collection.kept(order) for order in plan.all_orders]
+    missing = sum(episode is None for episode in found)
+    if missing:
+        raise RunError(f"{missing} episodes are missing; `vepa run` collects them")
+    return [episode for episode in found if episode is not None]
+
+
+def _planned(profile: str, project: str | None, artifacts: str | None) -> CorpusPlan:
+    place = Path(artifacts) if artifacts else None
+    plan = plan_corpus(Project(project), profile, artifacts=place)
+    if plan is None:
+        raise SettingError(
+            f"profile {profile!r} collects nothing",
+            where=Where(field="corpus"),
+            remedy="give it a block `corpus`, as flows/profiles/demo.yaml has",
+        )
+    return plan
+
+
+def _session(folder: str | Path) -> CorpusSession:
+    with _GUARD:
+        session = _SESSIONS.get(str(folder))
+    if session is None:
+        raise RunError(f"no corpus is being collected into {folder} by this process")
+    return session
+
+
+def _dollars(episodes: list[Episode]) -> float | None:
+    dollars = [episode.spent.dollars for episode in episodes]
+    return None if None in dollars else sum(value or 0.0 for value in dollars)
