@@ -32,16 +32,23 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Places]:
         monkeypatch.setenv("VEPA_CACHE", str(places.root))
         yield places
         client = connect()
-        for image in client.images.list(filters=ours()):
-            with suppress(ImageNotFound):
-                client.images.remove(image.id, force=True)
+        for found in (ours(), {"label": "vepa.environment=letters"}):
+            for image in client.images.list(filters=found):
+                with suppress(ImageNotFound):
+                    client.images.remove(image.id, force=True)
 
 
 @pytest.fixture
 def vepa(tmp_path: Path, world_file: Path, cache: Places) -> Vepa:
-    """`vepa`, each time a process of its own, in a project with the notes environment."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(NOTES, tmp_path / "environments" / "notes", ignore=ignored)
+    """`vepa`, each time a process of its own, in a project with the notes environment.
+
+    Under another name: tests beside this one remove the images of `notes`.
+    """
+    folder = tmp_path / "environments" / "letters"
+    shutil.copytree(NOTES, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (folder / "environment.yaml").read_text("utf-8")
+    text = text.replace("name: notes\n", "name: letters\n", 1).replace("notes_", "letters_")
+    (folder / "environment.yaml").write_text(text)
     shutil.copyfile(world_file, tmp_path / "environments" / "world.yaml")
 
     def run(*arguments: str) -> dict[str, Any]:
@@ -73,7 +80,7 @@ def left(engine: Any) -> list[str]:
 
 def test_up_in_one_process_and_down_in_another(vepa: Vepa, cache: Places) -> None:
     engine = connect()
-    up = vepa("services", "up", "notes", "--runtime", "docker", "--office", "mine")
+    up = vepa("services", "up", "letters", "--runtime", "docker", "--office", "mine")
     assert (up["office"], up["runtime"]) == ("mine", "docker")
     try:
         (container,) = engine.containers.list(filters=ours())
@@ -81,7 +88,7 @@ def test_up_in_one_process_and_down_in_another(vepa: Vepa, cache: Places) -> Non
         (seen,) = vepa("services", "status")["offices"]
         assert (seen["runtime"], seen["services"][0]["state"]) == ("docker", "running")
         assert seen["services"][0]["ports"] == up["services"][0]["ports"]
-        read = vepa("tools", "call", "notes_read", "--args", '{"id": "plan"}')
+        read = vepa("tools", "call", "letters_read", "--args", '{"id": "plan"}')
         assert read["ok"] is True
         assert engine.containers.list(filters=ours())[0].id == container.id
     finally:

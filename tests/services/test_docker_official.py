@@ -30,6 +30,7 @@ from vepa.services.runtimes.images import BASE, connect, find_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.xdist_group("official")]
 
+NOTES = Path(__file__).parent / "environments" / "notes" / "environment.yaml"
 #: What the containers of VEPA's own images have and an official one has not.
 BARE = """USER root
 WORKDIR /
@@ -130,9 +131,9 @@ def test_it_keeps_the_contract(official: Environment, world_file: Path) -> None:
 
 def test_another_image_under_the_same_tag_is_an_error(tmp_path: Path) -> None:
     client, tag = connect(), "vepa-test/moving:1"
-    payments = load_environment(Project().find("environments", "payments") / "environment.yaml")
-    docker = payments.docker.model_copy(update={"image": tag})
-    environment = payments.model_copy(update={"docker": docker})
+    notes = load_environment(NOTES)
+    docker = notes.docker.model_copy(update={"image": tag})
+    environment = notes.model_copy(update={"docker": docker})
     client.images.get(BASE).tag("vepa-test/moving", "1")
     try:
         first = official_id(client, environment, tmp_path)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docker.errors import ImageNotFound
+from docker.errors import APIError, ImageNotFound
 
 from vepa.errors import InputError, RunError, ServiceError
 from vepa.services import Environment, Office, clean_up, load_environment
@@ -63,7 +63,7 @@ def root(engine: Any) -> Iterator[Places]:
             *engine.images.list(filters=ours()),
             *engine.images.list(filters={"label": f"{LABELS['environment']}=notes"}),
         ]:
-            with suppress(ImageNotFound):
+            with suppress(ImageNotFound, APIError):  # gone, or another worker's container has it
                 engine.images.remove(image.id, force=True)
 
 

@@ -201,8 +201,8 @@ def official_archive(slot: Slot, fresh: bool) -> bytes:
     docker = slot.environment.docker
     names = _official_names(slot)
     archive = _Archive(uid=0)
-    for path in ("/office", _FILES, f"{_FILES}/run", _FOLDER):
-        archive.folder(path, 0o755)
+    for place in ("/office", _FILES, f"{_FILES}/run", _FOLDER):
+        archive.folder(place, 0o755)
     if fresh:
         archive.folder(docker.data, 0o777)
     for path in carried_files(slot.environment.folder):
