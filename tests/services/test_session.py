@@ -241,7 +241,7 @@ def test_a_write_that_fails_is_on_record_too_and_a_reset_heals_what_died(office:
         outcome = session.call("memos_die", {})
         assert json.loads(outcome.content)["error"]["status"] == "unreachable"
         assert office.unclean() == {"memos"}
-        assert office.condition("memos").state == "failed"
+        wait_for(lambda: office.condition("memos").state == "failed")
         assert office.reset().reset == ("memos",)
         assert office.at_seed("memos")
         assert session.call("memos_list", {}).ok
