@@ -23,6 +23,9 @@ from typing import Any
 
 from wire_formats import anthropic_events, anthropic_whole, openai_events, openai_whole
 
+#: No key of anybody; tests look for it where no key belongs.
+FAKE_KEY = "sk-VEPA-SEED-fake-key-of-tests-0123456789"
+
 
 @dataclass(frozen=True)
 class Say:
@@ -91,7 +94,7 @@ Behaviour = Say | Data | Refuse | Fail | Cut | Slow | Raw
 
 @dataclass(frozen=True)
 class Seen:
-    """One request as it came."""
+    """One request as it came; names of headers in small letters."""
 
     number: int
     wire: str
@@ -122,7 +125,9 @@ class ModelServer:
         self._plan = plan
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Handler", (_Handler,), {"told": self})
+        )
         self._http.daemon_threads = True
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
@@ -183,116 +188,121 @@ class ModelServer:
             self.at_once -= 1
 
 
-def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    """One connection; `told` is set by the server that makes it."""
 
-        def log_message(self, *_: object) -> None:
-            pass
+    told: ModelServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-        def handle(self) -> None:
-            try:
-                super().handle()
-            except (ConnectionError, TimeoutError):
-                self.close_connection = True
+    def log_message(self, *_: object) -> None:
+        pass
 
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            wire = "anthropic" if self.path.endswith("/messages") else "openai"
-            seen, behaviour = server.note(wire, dict(self.headers), raw)
-            try:
-                self._answer(seen, behaviour)
-            finally:
-                server.left()
-
-        def _answer(self, seen: Seen, behaviour: Behaviour) -> None:
-            if isinstance(behaviour, Fail):
-                return self._fail(seen, behaviour)
-            if isinstance(behaviour, Raw):
-                return self._whole(200, behaviour.body)
-            if isinstance(behaviour, Cut) and behaviour.where == "before":
-                return self._reset()
-            if isinstance(behaviour, Slow):
-                server.sleep(behaviour.before)
-            pause = behaviour.each if isinstance(behaviour, Slow) else 0.0
-            cut = behaviour.where if isinstance(behaviour, Cut) else ""
-            spoken = _spoken(behaviour, seen)
-            prompt, completion = len(seen.raw) // 4, len(str(spoken)) // 4 + 1
-            if seen.body.get("stream"):
-                events = (openai_events if seen.wire == "openai" else anthropic_events)(
-                    seen.body, seen.number, spoken, prompt, completion
-                )
-                done = self._stream(events, pause, cut)
-            else:
-                make = openai_whole if seen.wire == "openai" else anthropic_whole
-                data = make(seen.body, seen.number, spoken, prompt, completion)
-                done = self._whole(200, json.dumps(data).encode(), pause=pause, cut=bool(cut))
-            if done:
-                server.count(prompt, completion)
-            return None
-
-        def _fail(self, seen: Seen, failure: Fail) -> None:
-            fault = {"message": failure.message, "type": failure.code, "code": failure.code}
-            if seen.wire == "anthropic":
-                body: Any = {"type": "error", "error": fault}
-            else:
-                body = {"error": {**fault, "param": None}}
-            self._whole(failure.status, json.dumps(body).encode(), failure.headers)
-
-        def _whole(
-            self,
-            status: int,
-            body: bytes,
-            headers: Mapping[str, str] | None = None,
-            pause: float = 0.0,
-            cut: bool = False,
-        ) -> bool:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.end_headers()
-            if cut:
-                self.wfile.write(body[: len(body) // 2])
-                self._reset()
-                return False
-            step = 8 if pause else len(body) or 1
-            for start in range(0, len(body), step):
-                self.wfile.write(body[start : start + step])
-                self.wfile.flush()
-                server.sleep(pause)
-            return True
-
-        def _stream(self, events: Sequence[str], pause: float, cut: str) -> bool:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            quiet = cut == "quietly"
-            self.send_header(*(("Connection", "close") if quiet else ("Transfer-Encoding", "chunked")))
-            self.end_headers()
-            for number, event in enumerate(events):
-                if cut and number == len(events) // 2:
-                    self.close_connection = True
-                    if not quiet:
-                        self._reset()
-                    return False
-                raw = event.encode()
-                self.wfile.write(raw if quiet else b"%x\r\n%s\r\n" % (len(raw), raw))
-                self.wfile.flush()
-                server.sleep(pause)
-            self.wfile.write(b"0\r\n\r\n")
-            return True
-
-        def _reset(self) -> None:
-            """End the connection the hard way."""
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except (ConnectionError, TimeoutError):
             self.close_connection = True
-            self.wfile.flush()
-            linger = struct.pack("ii", 1, 0)
-            time.sleep(0.02)  # what was written goes out first
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            self.connection.shutdown(socket.SHUT_RDWR)
 
-    return Handler
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        wire = "anthropic" if self.path.endswith("/messages") else "openai"
+        seen, behaviour = self.told.note(wire, headers, raw)
+        try:
+            self._answer(seen, behaviour)
+        finally:
+            self.told.left()
+
+    def _answer(self, seen: Seen, behaviour: Behaviour) -> None:
+        if isinstance(behaviour, Fail):
+            return self._fail(seen, behaviour)
+        if isinstance(behaviour, Raw):
+            return self._whole(200, behaviour.body)
+        if isinstance(behaviour, Cut) and behaviour.where == "before":
+            return self._reset()
+        if isinstance(behaviour, Slow):
+            self.told.sleep(behaviour.before)
+        pause = behaviour.each if isinstance(behaviour, Slow) else 0.0
+        cut = behaviour.where if isinstance(behaviour, Cut) else ""
+        spoken = _spoken(behaviour, seen)
+        prompt, completion = len(seen.raw) // 4, len(str(spoken)) // 4 + 1
+        late = isinstance(behaviour, Slow)
+        if not late and not cut:  # before the last byte, which the client may act upon at once
+            self.told.count(prompt, completion)
+        if seen.body.get("stream"):
+            events = (openai_events if seen.wire == "openai" else anthropic_events)(
+                seen.body, seen.number, spoken, prompt, completion
+            )
+            done = self._stream(events, pause, cut)
+        else:
+            make = openai_whole if seen.wire == "openai" else anthropic_whole
+            data = make(seen.body, seen.number, spoken, prompt, completion)
+            done = self._whole(200, json.dumps(data).encode(), pause=pause, cut=bool(cut))
+        if done and late:
+            self.told.count(prompt, completion)
+        return None
+
+    def _fail(self, seen: Seen, failure: Fail) -> None:
+        fault = {"message": failure.message, "type": failure.code, "code": failure.code}
+        if seen.wire == "anthropic":
+            body: Any = {"type": "error", "error": fault}
+        else:
+            body = {"error": {**fault, "param": None}}
+        self._whole(failure.status, json.dumps(body).encode(), failure.headers)
+
+    def _whole(
+        self,
+        status: int,
+        body: bytes,
+        headers: Mapping[str, str] | None = None,
+        pause: float = 0.0,
+        cut: bool = False,
+    ) -> bool:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if cut:
+            self.wfile.write(body[: len(body) // 2])
+            self._reset()
+            return False
+        step = 8 if pause else len(body) or 1
+        for start in range(0, len(body), step):
+            self.wfile.write(body[start : start + step])
+            self.wfile.flush()
+            self.told.sleep(pause)
+        return True
+
+    def _stream(self, events: Sequence[str], pause: float, cut: str) -> bool:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        quiet = cut == "quietly"
+        self.send_header(*(("Connection", "close") if quiet else ("Transfer-Encoding", "chunked")))
+        self.end_headers()
+        for number, event in enumerate(events):
+            if cut and number == len(events) // 2:
+                self.close_connection = True
+                if not quiet:
+                    self._reset()
+                return False
+            raw = event.encode()
+            self.wfile.write(raw if quiet else b"%x\r\n%s\r\n" % (len(raw), raw))
+            self.wfile.flush()
+            self.told.sleep(pause)
+        self.wfile.write(b"0\r\n\r\n")
+        return True
+
+    def _reset(self) -> None:
+        """End the connection the hard way."""
+        self.close_connection = True
+        self.wfile.flush()
+        linger = struct.pack("ii", 1, 0)
+        time.sleep(0.02)  # what was written goes out first
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.connection.shutdown(socket.SHUT_RDWR)
 
 
 def _spoken(behaviour: Behaviour, seen: Seen) -> dict[str, Any]:

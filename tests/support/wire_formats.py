@@ -137,7 +137,11 @@ def anthropic_events(
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
 
     whole = anthropic_whole(body, number, spoken, prompt, completion)
-    begun = {"content": [], "stop_reason": None, "usage": {"input_tokens": prompt, "output_tokens": 1}}
+    begun = {
+        "content": [],
+        "stop_reason": None,
+        "usage": {"input_tokens": prompt, "output_tokens": 1},
+    }
     events = [event("message_start", {"message": {**whole, **begun}})]
     for index, block in enumerate(whole["content"]):
         if block["type"] == "text":
@@ -151,7 +155,5 @@ def anthropic_events(
             events.append(event("content_block_delta", {"index": index, "delta": delta}))
         events.append(event("content_block_stop", {"index": index}))
     ended = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-    events.append(
-        event("message_delta", {"delta": ended, "usage": {"output_tokens": completion}})
-    )
+    events.append(event("message_delta", {"delta": ended, "usage": {"output_tokens": completion}}))
     return [*events, event("message_stop", {})]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import warnings
 from typing import Any
 
 from vepa.errors import MissingExtraError, SettingError
@@ -52,6 +53,8 @@ def load_litellm() -> Any:
 
 def _load() -> Any:
     os.environ.update(_BEFORE_IMPORT)
+    # Of pydantic, about litellm's own types, and shown to whoever runs the program.
+    warnings.filterwarnings("ignore", ".*ReadOnly.*qualifier", UserWarning)
     try:
         import litellm
         import tenacity  # noqa: F401 - litellm and our retries need it

@@ -95,9 +95,6 @@ def read_failure(error: BaseException) -> AttemptError:
     status, code = _status(error), _code(error)
     if isinstance(error, litellm.ContentPolicyViolationError) or code in _FILTERED:
         return AttemptError("bad_request", status, code, declined=True)
-    if isinstance(error, litellm.Timeout):
-        sent = not _NOT_SENT & set(_names(error))
-        return AttemptError("unreachable", again=True, answered=not sent)
     if status is None or _no_response(error):
         sent = not _NOT_SENT & set(_names(error))
         return AttemptError("unreachable", again=True, answered=not sent)
@@ -145,6 +142,12 @@ def _sane(seconds: float) -> float | None:
 
 
 def _status(error: BaseException) -> int | None:
+    """The HTTP status: of the response below, for litellm changes some (529 becomes 500)."""
+    for below in _chain(error):
+        if any(kind.__name__ == "HTTPStatusError" for kind in type(below).__mro__):
+            status = getattr(getattr(below, "response", None), "status_code", None)
+            if isinstance(status, int):
+                return status
     response = getattr(error, "response", None)
     for place in (getattr(response, "status_code", None), getattr(error, "status_code", None)):
         if isinstance(place, int) and 400 <= place < 600:
@@ -177,18 +180,25 @@ def _code(error: BaseException) -> str | None:
 def _no_response(error: BaseException) -> bool:
     """Whether no HTTP response stands behind it: litellm gives such errors a status of its own."""
     litellm = load_litellm()
-    if isinstance(error, litellm.APIConnectionError):
+    names = set(_names(error))
+    if "HTTPStatusError" in names:
+        return False
+    if isinstance(error, litellm.APIConnectionError | litellm.Timeout):
         return True
-    return any(
-        name in ("APIConnectionError", "RemoteProtocolError", "ReadError", *_NOT_SENT)
-        for name in _names(error)
-    )
+    return bool(names & {"APIConnectionError", "RemoteProtocolError", "ReadError", *_NOT_SENT})
 
 
 def _names(error: BaseException) -> Iterator[str]:
+    for each in _chain(error):
+        yield from (
+            kind.__name__ for kind in type(each).__mro__ if "litellm" not in kind.__module__
+        )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     at: BaseException | None = error
     while at is not None and id(at) not in seen:
         seen.add(id(at))
-        yield type(at).__name__
+        yield at
         at = at.__cause__ or at.__context__

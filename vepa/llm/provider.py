@@ -91,6 +91,7 @@ class ProviderModel:
         """
         if request.shape is not None:
             check_schema(request.shape)
+        self._check_key()
         mode = self._mode(request)
         until = time.monotonic() + self._settings.deadline
         question = _Question(request, mode, tally, until)
@@ -153,6 +154,20 @@ class ProviderModel:
         if not request.tools and self._litellm.supports_function_calling(self.name):
             return "tool"
         return "json"
+
+    def _check_key(self) -> None:
+        """Refuse before anything is sent; a named variable never falls back to the usual one."""
+        named = self._settings.key_variable
+        if named is not None:
+            missing = [] if os.environ.get(named) else [named]
+        else:
+            missing = self._litellm.validate_environment(self.name).get("missing_keys", [])
+        if missing and all(name.endswith("_API_KEY") or name == named for name in missing):
+            raise ModelError(
+                f"{self.name}: there is no key; it is read from the environment variable "
+                + " or ".join(missing),
+                "refused_key",
+            )
 
     def _send(self, question: _Question) -> Answer:
         """Send until an answer comes; what each attempt took is counted."""
@@ -256,7 +271,7 @@ class ProviderModel:
         if settings.api_base:
             keywords["api_base"] = settings.api_base
         if settings.key_variable:
-            keywords["api_key"] = os.environ.get(settings.key_variable, "")
+            keywords["api_key"] = os.environ[settings.key_variable]
         # Always the same time-out: litellm keeps a client, and its connections, for each.
         response = self._litellm.completion(
             model=self.name, timeout=settings.timeout, max_retries=0, num_retries=0, **keywords

@@ -117,9 +117,33 @@ def _validator(schema: str, name: str) -> Any:
             where=Where(field="shape.schema"),
             remedy="correct the schema; draft 2020-12 is read",
         ) from None
-    # An empty registry: a `$ref` to an address is an error, never a download.
+    if not _refers_to_itself(data):
+        raise SettingError(
+            f"the schema of the shape {name!r} refers to something outside of it",
+            where=Where(field="shape.schema"),
+            remedy="put it under `$defs`; nothing is fetched",
+        )
     registry: Any = Registry()
     return Draft202012Validator(data, registry=registry)
+
+
+def _refers_to_itself(schema: Any, root: Any = None) -> bool:
+    """Whether every reference leads to a place in the same schema."""
+    root = schema if root is None else root
+    if isinstance(schema, list):
+        return all(_refers_to_itself(part, root) for part in schema)
+    if not isinstance(schema, dict):
+        return True
+    target = schema.get("$ref")
+    if isinstance(target, str):
+        at: Any = root
+        if target != "#" and not target.startswith("#/"):
+            return False
+        for step in target.split("/")[1:]:
+            if not isinstance(at, dict) or step not in at:
+                return False
+            at = at[step]
+    return all(_refers_to_itself(part, root) for part in schema.values())
 
 
 def _short(text: str) -> str:
