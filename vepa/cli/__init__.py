@@ -14,7 +14,19 @@ from typing import Annotated
 import typer
 
 from vepa import __version__
-from vepa.cli import bench, collect, decide, policy, run, schema, services, tasks, tools, validate
+from vepa.cli import (
+    bench,
+    collect,
+    decide,
+    personas,
+    policy,
+    run,
+    schema,
+    services,
+    tasks,
+    tools,
+    validate,
+)
 from vepa.cli.console import AsJson, ProjectDir, guarded, settle_streams
 
 __all__ = ["app", "main"]
@@ -58,6 +70,7 @@ app.command("decide")(decide.decide)
 app.add_typer(bench.app, name="bench")
 app.add_typer(services.app, name="services")
 app.add_typer(tools.app, name="tools")
+app.add_typer(personas.app, name="personas")
 app.add_typer(tasks.app, name="tasks")
 app.command("collect")(collect.collect)
 

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
 
+from vepa.cli.collect_files import check_persona, check_prompt, check_task
 from vepa.cli.findings import as_feedback
 from vepa.cli.service_files import check_compose, check_environment, check_seed, check_world
 from vepa.errors import InputError
@@ -151,7 +152,12 @@ def _mapping(file: Path, _schemas: Schemas) -> list[Feedback]:
 def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
     from vepa.bench.runs.profile import read_profile
 
-    return [as_feedback(error) for error in read_profile(file)[1]]
+    profile, wrong = read_profile(file)
+    if profile is not None and profile.corpus is not None:
+        from vepa.collect.runs.profile import read_corpus
+
+        wrong = wrong + read_corpus(file)[1]
+    return [as_feedback(error) for error in wrong]
 
 
 #: What models and templates of environments are written in.
@@ -186,6 +192,21 @@ ENTRIES = (
         needs=_SERVICES,
         extra="services",
     ),
+    Entry(
+        "task",
+        ("tasks/*.yaml", "*/tasks/*.yaml"),
+        check_task,
+        needs=_SERVICES,
+        extra="services",
+    ),
+    Entry(
+        "persona",
+        ("personas/*.yaml", "*/personas/*.yaml"),
+        check_persona,
+        needs=_SERVICES,
+        extra="services",
+    ),
+    Entry("prompt", ("prompts/*/prompt.yaml", "*/prompts/*/prompt.yaml"), check_prompt),
     Entry("compose file", ("compose.services.yaml",), check_compose),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
     Entry("policy tests", ("*.tests.yaml",), _tests),

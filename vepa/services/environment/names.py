@@ -36,6 +36,8 @@ def unknown_names(environment: Environment) -> Iterator[Unknown]:
     for at, wanted in enumerate(environment.assertions):
         place = ("assertions", at, "steps")
         yield from _chain(place, wanted.steps, {"args"}, ("check", wanted.check))
+    for at, plant in enumerate(environment.plants):
+        yield from _chain(("plants", at, "steps"), plant.steps, {"args"})
 
 
 def _chain(
