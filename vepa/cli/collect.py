@@ -95,7 +95,7 @@ def collect(
         )
         return
     began = time.monotonic()
-    result = _play(collection, orders, materials, settings, runtime.value, bool(missing))
+    result = _play(collection, orders, materials, settings, runtime.value, missing)
     _tell(out, collection, result, time.monotonic() - began)
     raise typer.Exit(0 if result.whole else 1)
 
@@ -129,18 +129,19 @@ def _play(
     materials: Materials,
     settings: CollectSettings,
     runtime: Any,
-    needed: bool,
+    missing: list[Order],
 ) -> Collected:
     from vepa.cli.progress import Count, Steps
+    from vepa.collect.orders import environments_for
     from vepa.collect.pool import OfficePool
 
     with Steps("offices") as steps:
         pool = OfficePool(
-            list(materials.environments.values()),
+            environments_for((order.task for order in missing), materials),
             materials.world_file,
             settings.offices,
             runtime=runtime,
-            progress=steps if needed else None,
+            progress=steps,
         )
     with pool, Count("episodes", len(orders)) as count:
         return collection.collect(

@@ -115,6 +115,7 @@ def check(
     from contextlib import ExitStack
 
     from vepa.cli.progress import Steps
+    from vepa.collect.orders import environments_for
     from vepa.collect.tasks.balance import alike, repeated
     from vepa.collect.tasks.proving import prove
     from vepa.services import Office
@@ -133,7 +134,7 @@ def check(
             where = [
                 stack.enter_context(
                     Office.start(
-                        list(materials.environments.values()),
+                        environments_for(tasks, materials),
                         materials.world_file,
                         progress=steps,
                     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from vepa.llm.prompts import Prompt
 from vepa.policy.schema import nearest
 from vepa.services.environment import Environment, content_hash
 
-__all__ = ["Materials", "Order", "orders_of"]
+__all__ = ["Materials", "Order", "environments_for", "orders_of", "touched"]
 
 #: What a scripted agent's episodes are called.
 _SCRIPTED = "scripted"
@@ -142,6 +142,12 @@ def _models(task: Task, names: Sequence[str]) -> Iterator[str]:
             yield name
 
 
+def environments_for(tasks: Iterable[Task], materials: Materials) -> list[Environment]:
+    """What an office needs for these tasks, sorted by name."""
+    names = {name for task in tasks for name in touched(task, materials)}
+    return [materials.environments[name] for name in sorted(names)]
+
+
 def _order(
     task: Task, model: str, seed: int, settings: CollectSettings, materials: Materials
 ) -> Order:
@@ -162,13 +168,13 @@ def _order(
         "seed": str(seed),
         "settings": sha256_of(canonical_json(settings.about(model))),
         **{f"prompt {name}": each.sha256 for name, each in sorted(materials.prompts.items())},
-        **{f"environment {name}": materials.digests[name] for name in _touched(task, materials)},
+        **{f"environment {name}": materials.digests[name] for name in touched(task, materials)},
     }
     return Order(task, persona, model, seed, inputs)
 
 
-def _touched(task: Task, materials: Materials) -> list[str]:
-    """The environments that an episode of the task may read or write."""
+def touched(task: Task, materials: Materials) -> list[str]:
+    """The environments that an episode of the task may read or write, sorted."""
     named = [check.check for check in _flat([*task.success, *task.unsafe]) if check.check]
     named += [item.plant or item.environment or item.call or "" for item in task.planted]
     named += [decoy.like for decoy in task.decoys]

@@ -47,8 +47,7 @@ def conduct_corpus(
             raise MissingExtraError(package, extra)
     artifacts = plan.folder.parents[1]
     if plan.missing():
-        environments = list(plan.materials.environments.values())
-        install_software(environments, plan.profile.runtime, tell)
+        install_software(plan.environments, plan.profile.runtime, tell)
     with prefect_server(artifacts / "prefect", verbose=verbose):
         flow = load_flow(project.find("flows", "corpus.py"), "corpus")
         figures: dict[str, Any] = flow(

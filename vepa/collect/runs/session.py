@@ -13,12 +13,13 @@ from pathlib import Path
 from vepa.bench.runs.profile import find_profile
 from vepa.collect.collecting import Collected, Collection
 from vepa.collect.materials import assemble
-from vepa.collect.orders import Materials, Order, orders_of
+from vepa.collect.orders import Materials, Order, environments_for, orders_of
 from vepa.collect.pool import OfficePool
 from vepa.collect.runs.profile import CorpusProfile, read_corpus
 from vepa.corpus.episode import Episode
 from vepa.errors import SettingError, Where
 from vepa.project import Project
+from vepa.services.environment import Environment
 from vepa.services.runtimes import Progress
 
 __all__ = ["CorpusPlan", "CorpusSession", "plan_corpus"]
@@ -58,6 +59,13 @@ class CorpusPlan:
     def all_orders(self) -> list[Order]:
         """Every episode, by task."""
         return [order for orders in self.orders.values() for order in orders]
+
+    @property
+    def environments(self) -> list[Environment]:
+        """What an office needs for its tasks."""
+        return environments_for(
+            (orders[0].task for orders in self.orders.values() if orders), self.materials
+        )
 
     def missing(self) -> list[Order]:
         """Episodes that are not there yet, or were made from something else."""
@@ -124,7 +132,7 @@ class CorpusSession:
         self._lock.__enter__()
         settings = plan.profile.collect
         self.pool = OfficePool(
-            list(plan.materials.environments.values()),
+            plan.environments,
             plan.materials.world_file,
             settings.offices,
             runtime=plan.profile.runtime,
