@@ -37,8 +37,23 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> str:
     return FAKE_KEY
 
 
+@pytest.fixture(scope="session")
+def warm() -> None:
+    """litellm loads much of itself at its first calls; no test's clock runs while it does."""
+    said = ModelRequest(messages=(Message(role="user", content="u"),))
+    with pytest.MonkeyPatch.context() as patch, ModelServer() as server:
+        patch.setenv("OPENAI_API_KEY", FAKE_KEY)
+        patch.setenv("ANTHROPIC_API_KEY", FAKE_KEY)
+        for kind, name in NAMES.items():
+            for stream in (False, True):
+                settings = ModelSettings(
+                    api_base=getattr(server, kind), stream=stream, timeout=150, deadline=160
+                )
+                open_model(name, settings=settings).ask(said)
+
+
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server(warm: None) -> Iterator[ModelServer]:
     with ModelServer() as running:
         yield running
 

@@ -30,6 +30,11 @@ class Clock:
         return self.now
 
 
+def ask_on(model, request: ModelRequest) -> None:
+    for _ in range(100):
+        model.ask(request)
+
+
 def test_what_may_break_it_is_not_sent(wire, hello):
     worst = count_tokens(hello, "x") + 200
     model = wire.model([Say("x")], budget=Budget(tokens=worst - 1, name="episode"))
@@ -43,8 +48,7 @@ def test_it_stops_cleanly_when_it_is_used_up(wire, hello):
     budget = Budget(tokens=1000)
     model = wire.model([Say("x" * 40)], budget=budget)
     with pytest.raises(BudgetError):
-        for _ in range(100):
-            model.ask(hello)
+        ask_on(model, hello)
     counted = wire.server.prompt + wire.server.completion
     assert counted == budget.used_tokens <= 1000
     assert wire.server.requests > 3
@@ -109,8 +113,7 @@ def test_dollars(wire, hello):
     budget = Budget(dollars=1.0)
     model = wire.model([Say("x" * 80)], budget=budget, prices=prices)
     with pytest.raises(BudgetError) as caught:
-        for _ in range(100):
-            model.ask(hello)
+        ask_on(model, hello)
     assert caught.value.budget == "dollars"
     spent = (wire.server.prompt * 1000 + wire.server.completion * 2000) / 1e6
     assert budget.used_dollars == pytest.approx(spent)
@@ -140,7 +143,6 @@ def test_seconds_stop_before_the_next_question(openai, hello):
 
 
 def test_seconds_end_a_wait(wire, hello):
-    wire.model([Say("warm")]).ask(hello)
     model = wire.model([Slow(before=30)], budget=Budget(seconds=0.6))
     with pytest.raises(BudgetError) as caught:
         model.ask(hello)

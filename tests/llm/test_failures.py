@@ -208,7 +208,6 @@ def test_waits_grow_and_differ(monkeypatch):
 
 @pytest.mark.parametrize("slow", [Slow(before=30), Slow("x" * 400, each=0.5)])
 def test_a_slow_answer_is_given_up(wire, hello, slow):
-    wire.model([Say("warm")]).ask(hello)
     model = wire.model([slow], timeout=0.7, max_attempts=2)
     began = time.monotonic()
     error = failing(model, hello)
@@ -217,7 +216,6 @@ def test_a_slow_answer_is_given_up(wire, hello, slow):
 
 
 def test_the_deadline_holds_over_all_attempts(wire, hello):
-    wire.model([Say("warm")]).ask(hello)
     model = wire.model([Slow(before=30)], timeout=30, deadline=1, max_attempts=9)
     began = time.monotonic()
     assert failing(model, hello).kind == "unreachable"

@@ -17,79 +17,12 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from behaviours import FAKE_KEY, Behaviour, Cut, Data, Fail, Raw, Refuse, Say, Slow
 from wire_formats import anthropic_events, anthropic_whole, openai_events, openai_whole
-
-#: No key of anybody; tests look for it where no key belongs.
-FAKE_KEY = "sk-VEPA-SEED-fake-key-of-tests-0123456789"
-
-
-@dataclass(frozen=True)
-class Say:
-    """Answer with a text, calls, or both.
-
-    `calls` are pairs of name and arguments; a text as arguments is sent as it is, malformed or
-    not (Anthropic can carry one only in a stream).
-    """
-
-    text: str = ""
-    calls: Sequence[tuple[str, Any]] = ()
-    #: `length`, or nothing for the usual reason.
-    finish: str | None = None
-
-
-@dataclass(frozen=True)
-class Data:
-    """A structured answer, in the way in which the request asks for it; a text is sent as it is."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Refuse:
-    """The model declines: OpenAI's `refusal`, Anthropic's stop reason; or OpenAI's filter."""
-
-    text: str = "I cannot help with that."
-    filtered: bool = False
-
-
-@dataclass(frozen=True)
-class Fail:
-    """An HTTP error."""
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    code: str = "some_error"
-    message: str = "this went wrong"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """The connection ends: `before` any byte, in the `body`, or, streaming, `quietly` in it."""
-
-    where: str = "before"
-
-
-@dataclass(frozen=True)
-class Slow:
-    """`Say`, after `before` seconds and with `each` seconds between pieces of the body."""
-
-    text: str = "late"
-    before: float = 0.0
-    each: float = 0.0
-
-
-@dataclass(frozen=True)
-class Raw:
-    """A body that is no answer at all, with status 200."""
-
-    body: bytes
-
-
-Behaviour = Say | Data | Refuse | Fail | Cut | Slow | Raw
 
 
 @dataclass(frozen=True)
@@ -112,17 +45,32 @@ class Seen:
         return "".join(str(part.get("text", part.get("content", ""))) for part in content or ())
 
 
+__all__ = [
+    "FAKE_KEY",
+    "Behaviour",
+    "Cut",
+    "Data",
+    "Fail",
+    "ModelServer",
+    "Plan",
+    "Raw",
+    "Refuse",
+    "Say",
+    "Seen",
+    "Slow",
+]
+
 Plan = Sequence[Behaviour] | Callable[[Seen], Behaviour]
 
 
 class ModelServer:
     """See the module."""
 
-    def __init__(self, plan: Plan = (Say("fine"),)):
+    def __init__(self, plan: Plan | None = None):
         self.seen: list[Seen] = []
         self.prompt = self.completion = self.answered = 0
         self.at_once = self.most_at_once = 0
-        self._plan = plan
+        self._plan: Plan = plan if plan is not None else [Say("fine")]
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._http = ThreadingHTTPServer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -161,6 +162,15 @@ class ModelRequest(_Record):
         return canonical_json(
             self.model_dump(mode="json", by_alias=True, exclude={"item"})
         ).encode()
+
+    def model_copy(
+        self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> ModelRequest:
+        """A copy works its own bytes out; pydantic's would keep those of the original."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in ("bytes", "content_hash"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     @cached_property
     def content_hash(self) -> str:

@@ -89,6 +89,7 @@ class ProviderModel:
         BudgetError
             When the next HTTP request might break a budget; it was not sent.
         """
+        tally.source = "provider"
         if request.shape is not None:
             check_schema(request.shape)
         self._check_key()
@@ -110,9 +111,7 @@ class ProviderModel:
             fault = f"it was cut at the limit of tokens ({fault})"
         said = Message(role="assistant", content=answer.text or "(no answer)")
         told = Message(role="user", content=_REPAIR.format(fault=fault))
-        # Field by field: a copy would keep the first request's bytes, which are worked out once.
-        fields = {name: getattr(request, name) for name in ModelRequest.model_fields}
-        again = ModelRequest(**{**fields, "messages": (*request.messages, said, told)})
+        again = request.model_copy(update={"messages": (*request.messages, said, told)})
         second = self._send(_Question(again, question.mode, question.tally, question.until))
         if second.finish == "declined":
             return self._reply(second, question.tally, repaired=True)
