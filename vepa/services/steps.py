@@ -219,7 +219,30 @@ class Connection:
 
 
 def base_context(environment: Environment, world: World, endpoint: Endpoint) -> dict[str, Any]:
-    """What every template of an environment may name."""
+    """What every template of an environment may name; to be read, not changed."""
+    known = _known(environment, world)
+    return {**known, "host": endpoint.host, "ports": dict(endpoint.ports)}
+
+
+#: Environment and world (by identity, kept alive) -> what their templates know. An office makes a
+#: connection for every assertion; rendering everybody's account again would be half of its time.
+_KNOWN: dict[tuple[int, int], tuple[Environment, World, dict[str, Any]]] = {}
+_KEPT = 64
+
+
+def _known(environment: Environment, world: World) -> dict[str, Any]:
+    key = (id(environment), id(world))
+    entry = _KNOWN.get(key)
+    if entry is None:
+        entry = (environment, world, _rendered(environment, world))
+        if len(_KNOWN) >= _KEPT:
+            _KNOWN.clear()
+        _KNOWN[key] = entry
+    return entry[2]
+
+
+def _rendered(environment: Environment, world: World) -> dict[str, Any]:
+    """The world, its secrets by their ids, and everybody's account."""
     data = world.model_dump(mode="json", by_alias=True)
     # By their ids, and with underscores, so that templates can write `secrets.mail_admin`.
     secrets = {secret["id"]: secret["value"] for secret in data["secrets"]}
@@ -243,4 +266,4 @@ def base_context(environment: Environment, world: World, endpoint: Endpoint) -> 
                 "password": render(account.password, known),
                 "person": None,
             }
-    return {**known, "accounts": accounts, "host": endpoint.host, "ports": dict(endpoint.ports)}
+    return {**known, "accounts": accounts}
