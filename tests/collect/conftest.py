@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from model_servers import FAKE_KEY
 from tiny_office import cache_folder
 from tiny_tasks import materials_of, write_project
 
 from vepa.collect.orders import Materials
+from vepa.collect.pool import OfficePool
 from vepa.collect.tasks import Task
 from vepa.services import Office
 from vepa.services.places import Places
@@ -47,3 +49,17 @@ def planted(tiny: tuple[list[Task], Materials]) -> Task:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "episodes"
+
+
+@pytest.fixture
+def pool(office: Office, tiny: tuple[list[Task], Materials]) -> OfficePool:
+    """One place: the office of all tests."""
+    _, materials = tiny
+    return OfficePool([], materials.world_file, offices=[office])
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OPENAI_API_KEY", FAKE_KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", FAKE_KEY)
+    return FAKE_KEY

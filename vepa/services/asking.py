@@ -15,6 +15,8 @@ __all__ = ["ask", "send"]
 
 #: Time for all requests of one chain.
 _SECONDS = 30.0
+#: Statuses of something that is not there.
+_ABSENT = ("404", "410")
 
 
 def send(
@@ -35,6 +37,8 @@ def send(
 
 def ask(connection: Connection, assertion: str, arguments: Mapping[str, Any]) -> bool:
     """Whether a named assertion of the environment holds now.
+
+    What is said of something that is not there (the service answers 404) does not hold.
 
     Raises
     ------
@@ -57,7 +61,14 @@ def ask(connection: Connection, assertion: str, arguments: Mapping[str, Any]) ->
             f"not {sorted(arguments)}"
         )
     names = {"args": dict(arguments)}
-    saved = send(connection, wanted.steps, names)
+    try:
+        saved = connection.run(wanted.steps, "admin", Deadline.after(_SECONDS), names)
+    except StepRefused as error:
+        if str(error.answer.status) in _ABSENT:
+            return False
+        raise RunError(str(error)) from None
+    except Unreachable as error:
+        raise RunError(str(error)) from None
     try:
         return bool(evaluate(wanted.check, {**connection.base, **names, **saved}))
     except InputError as error:
