@@ -51,12 +51,12 @@ def test_structured_answers_keep_their_data(wire, cache):
 
 def test_only_whole_good_answers_are_kept(wire, hello, cache):
     model = wire.model(
-        [Refuse(), Say("half", finish="length"), Fail(400), Say("good")], cache=cache
+        [Refuse(), Say("half", finish="length"), Fail(400), Say(""), Say("good")], cache=cache
     )
     assert [model.ask(hello).finish for _ in range(2)] == ["declined", "length"]
     with pytest.raises(ModelError):
         model.ask(hello)
-    assert [model.ask(hello).source for _ in range(2)] == ["provider", "cache"]
+    assert [model.ask(hello).source for _ in range(3)] == ["provider", "provider", "cache"]
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,17 @@ def test_a_refused_key_names_the_variable(wire, hello):
     assert f"{wire.kind.upper()}_API_KEY" in str(error)
 
 
+def test_a_parameter_that_the_model_does_not_take_is_told_and_not_dropped(server, hello):
+    server.play([Say("x")])
+    settings = ModelSettings(api_base=server.openai, temperature=0.3)
+    error = failing(open_model("openai/o3-mini", settings=settings), hello)
+    assert (error.kind, server.requests) == ("bad_request", 0)
+    assert "temperature" in str(error)
+    plain = ModelSettings(api_base=server.openai)
+    open_model("openai/o3-mini", settings=plain).ask(hello)
+    assert server.seen[0].body["max_completion_tokens"] == 4096
+
+
 def test_no_key_at_all(wire, hello, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("ANTHROPIC_API_KEY")

@@ -75,6 +75,8 @@ class AnswerCache:
         """Keep an answer, if it is a whole and good one; the first for a key stays."""
         if reply.source != "provider" or reply.finish not in ("stop", "tools"):
             return
+        if not reply.message.content and not reply.message.calls:
+            return
         text = canonical_json(
             {
                 "message": reply.message.model_dump(mode="json"),

@@ -44,7 +44,7 @@ class GaveUpError(Exception):
     """A request ran past its time and was given up."""
 
 
-@dataclass
+@dataclass(eq=False)
 class AttemptError(Exception):
     """One attempt that gave no answer.
 
@@ -64,6 +64,8 @@ class AttemptError(Exception):
         Whether the provider refused without working: nothing was counted there.
     declined
         Whether the provider's filter declined the content.
+    sent
+        Whether there was an HTTP request at all.
     """
 
     kind: str
@@ -73,6 +75,7 @@ class AttemptError(Exception):
     wait: float | None = None
     answered: bool = True
     declined: bool = False
+    sent: bool = True
 
     def as_model_error(self, model: str, requests: int, hint: str = "") -> ModelError:
         """The error that the caller sees."""
@@ -89,6 +92,8 @@ def read_failure(error: BaseException) -> AttemptError:
     litellm = load_litellm()
     if isinstance(error, GaveUpError | CutShortError):
         return AttemptError("unreachable", again=True, answered=False)
+    if isinstance(error, litellm.UnsupportedParamsError):
+        return AttemptError("bad_request", sent=False)
     original = getattr(error, "original_exception", None)
     if isinstance(error, litellm.exceptions.MidStreamFallbackError) and original is not None:
         return read_failure(original)

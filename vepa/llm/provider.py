@@ -209,7 +209,10 @@ class ProviderModel:
             answer = self._call(question, max(0.01, seconds))
         except Exception as error:  # noqa: BLE001 - litellm raises many kinds; each is read
             failure = read_failure(error)
-            if failure.answered:
+            if not failure.sent:
+                tally.requests -= 1
+                slot.cancel()
+            elif failure.answered:
                 slot.settle(0)
             else:
                 tally.lost += worst.tokens
@@ -284,6 +287,11 @@ def _hint(failure: AttemptError, provider: str, settings: ModelSettings) -> str:
     if failure.kind == "refused_key":
         name = settings.key_variable or f"{provider.upper()}_API_KEY"
         return f"the key is read from the environment variable {name}"
+    if not failure.sent:
+        return (
+            "it was not sent, for the model does not take all of what was set (temperature, tools, "
+            "a structured answer); leave out what it has not"
+        )
     if failure.kind == "rate_limited" and failure.wait:
         return f"it asks to wait {failure.wait:.0f} s"
     if failure.kind == "unreachable" and settings.api_base:
