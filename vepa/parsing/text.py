@@ -13,7 +13,16 @@ from unicodedata import combining, normalize
 
 from vepa.corpus.arguments import plain_text
 
-__all__ = ["GRAM", "fold", "grams", "is_distinctive", "markup_to_text", "sentences", "words_of"]
+__all__ = [
+    "GRAM",
+    "fold",
+    "grams",
+    "is_distinctive",
+    "located_words",
+    "markup_to_text",
+    "sentences",
+    "words_of",
+]
 
 #: Longest run of words that is looked up at once.
 GRAM = 4
@@ -55,15 +64,47 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Pay €1,250.00 to DE89 3704 0044 0532 0130 00")
     ['pay', '1250', 'to', 'de89370400440532013000']
     """
+    return [_spelled(match) for match in _WORD.finditer(fold(text))]
+
+
+def located_words(text: str) -> list[tuple[str, int, int]]:
+    """The words of `words_of` with the place of each in `text` as it stands: (word, start, end).
+
+    Examples
+    --------
+    >>> located_words("Krüger, 1,250.00")
+    [('kruger', 0, 6), ('1250', 8, 16)]
+    """
+    folded, places = (text.lower(), None) if text.isascii() else _folded_in_place(text)
     found = []
-    for match in _WORD.finditer(fold(text)):
-        word = match.group()
-        if match["bank"]:
-            word = word.replace(" ", "")
-        elif match["number"]:
-            word = _plain_number(word)
-        found.append(word)
+    for match in _WORD.finditer(folded):
+        start, end = match.span()
+        if places is not None:
+            start, end = places[start][0], places[end - 1][1]
+        found.append((_spelled(match), start, end))
     return found
+
+
+def _folded_in_place(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A text folded letter by letter, with start and end in `text` of what each sign came from."""
+    signs: list[str] = []
+    places: list[tuple[int, int]] = []
+    at = 0
+    while at < len(text):
+        end = at + 1
+        while end < len(text) and combining(text[end]):
+            end += 1
+        folded = fold(text[at:end])
+        signs.append(folded)
+        places.extend([(at, end)] * len(folded))
+        at = end
+    return "".join(signs), places
+
+
+def _spelled(match: re.Match[str]) -> str:
+    if match["bank"]:
+        return match.group().replace(" ", "")
+    return _plain_number(match.group()) if match["number"] else match.group()
 
 
 def _plain_number(text: str) -> str:
