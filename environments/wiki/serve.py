@@ -78,6 +78,10 @@ class Kept:
         from flask import abort
         from otterwiki.gitstorage import StorageNotFound
 
+        if action == "write":
+            # A reset puts the repository back below this process. What the library remembers of
+            # the objects that were there would make the next commit leave them out.
+            self.repo.odb._hexsha_to_file.clear()
         for name in names:
             if not self.spaces.may(action, name):
                 if action == "write":

@@ -172,3 +172,15 @@ def test_many_writers_at_once_lose_nothing(office):
         assert all(pool.map(write, range(12)))
     _, pages = call(office, "employee", "index", space="Company/Many")
     assert sorted(pages) == sorted(f"Company/Many/{number}" for number in range(12))
+
+
+def test_the_same_writes_after_a_reset_find_a_whole_repository(office):
+    """The git library remembers which objects are there; a reset takes them away below it."""
+    for _ in range(3):
+        ok, said = call(office, "hr", "rename", page="HR/Cases", new_page="Company/Cases")
+        assert ok, said
+        ok, said = call(office, "hr", "append", page="Company/Cases", text="One more line.")
+        assert ok, said
+        ok, said = call(office, "employee", "append", page="Engineering/Runbook", text="And here.")
+        office.reset(["wiki"])
+        assert office.at_seed("wiki")
