@@ -11,6 +11,7 @@ from vepa.collect.orders import Materials
 from vepa.collect.tasks import Task, load_task
 from vepa.collect.tasks.checking import TaskReport, check_task
 from vepa.collect.tasks.proving import prove
+from vepa.errors import RunError
 from vepa.services import Office
 
 
@@ -126,6 +127,23 @@ def test_many_tasks_on_several_offices(
         reports = list(prove([office, second], tasks * 3, materials.personas, materials.prompts))
     assert sorted(report.task for report in reports) == sorted(task.id for task in tasks * 3)
     assert all(report.ok for report in reports)
+
+
+def test_a_check_that_cannot_be_asked_stops_no_other_task(
+    office: Office, tiny: tuple[list[Task], Materials], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks, materials = tiny
+    ask = Office.check
+
+    def failing(self: Office, name: str, assertion: str, arguments: Any = None) -> bool:
+        if (arguments or {}).get("text") == "buy milk":
+            raise RunError("memos: answered 500")
+        return ask(self, name, assertion, arguments)
+
+    monkeypatch.setattr(Office, "check", failing)
+    milk, rent = prove([office], tasks, materials.personas, materials.prompts)
+    assert codes(milk) == [("service_failed", "environments")]
+    assert codes(rent) == []
 
 
 def test_the_helper_writes_what_it_says(tmp_path: Any) -> None:

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from vepa.collect.personas import Persona
-from vepa.collect.tasks.checking import TaskReport, check_task
+from vepa.collect.tasks.checking import Problem, TaskReport, check_task
 from vepa.collect.tasks.model import Task
+from vepa.errors import RunError
 from vepa.llm.prompts import Prompt
 from vepa.services.office import Office
 
@@ -33,10 +34,13 @@ def prove(
     stopped
         Asked before each task whether to go on.
 
+    A service that fails is reset and the task proved again; failing twice is a problem of the
+    report (`service_failed`), and the other tasks are proved all the same.
+
     Raises
     ------
     RunError
-        When a service fails.
+        When an office cannot be brought back.
     """
     waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
     for task in tasks:
@@ -51,7 +55,7 @@ def prove(
             except queue.Empty:
                 return
             try:
-                done.put(check_task(office, task, personas[task.persona], prompts))
+                done.put(_proved(office, task, personas[task.persona], prompts))
             except BaseException as error:  # noqa: BLE001 - it is raised where it can be seen
                 done.put(error)
                 return
@@ -69,3 +73,15 @@ def prove(
         halted.set()
         for thread in threads:
             thread.join()
+
+
+def _proved(
+    office: Office, task: Task, persona: Persona, prompts: Mapping[str, Prompt]
+) -> TaskReport:
+    for _ in range(2):
+        try:
+            return check_task(office, task, persona, prompts)
+        except RunError as error:
+            reason = str(error)
+            office.reset(everything=True)
+    return TaskReport(task.id, problems=[Problem("service_failed", "environments", reason)])
