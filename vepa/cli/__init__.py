@@ -23,6 +23,7 @@ from vepa.cli import (
     run,
     schema,
     services,
+    show,
     tasks,
     tools,
     validate,
@@ -73,6 +74,7 @@ app.add_typer(tools.app, name="tools")
 app.add_typer(personas.app, name="personas")
 app.add_typer(tasks.app, name="tasks")
 app.command("collect")(collect.collect)
+app.command("show")(show.show)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
