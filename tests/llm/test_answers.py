@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from model_servers import Data, ModelServer, Refuse, Say
+from model_servers import Data, ModelServer, Refuse, Say, Slow
 
 from vepa.llm import Message, ModelRequest, ToolCall, ToolOffer
 
@@ -163,7 +163,7 @@ def test_what_it_is_about_is_not_sent(wire, hello):
 def test_many_threads_share_a_model(wire):
     from concurrent.futures import ThreadPoolExecutor
 
-    model = wire.model(lambda seen: Say(f"echo {seen.last}"), concurrency=4)
+    model = wire.model(lambda seen: Slow(f"echo {seen.last}", before=0.1), concurrency=4)
     requests = [ModelRequest(messages=(Message(role="user", content=f"n{n}"),)) for n in range(24)]
     with ThreadPoolExecutor(12) as pool:
         replies = list(pool.map(model.ask, requests))

@@ -106,6 +106,16 @@ def test_a_place_that_does_not_come_in_time():
         pass
 
 
+def test_a_pause_past_the_deadline_is_not_waited_for():
+    limiter = Limiter(1)
+    limiter.pause(3600)
+    began = time.monotonic()
+    with pytest.raises(AttemptError) as caught, limiter.slot(1, began + 60):
+        pass
+    assert time.monotonic() - began < 5
+    assert caught.value.wait == pytest.approx(3600, abs=5)
+
+
 def test_a_slot_is_free_again_after_an_error():
     limiter = Limiter(1)
     with pytest.raises(KeyError), limiter.slot(1, time.monotonic() + 1):

@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         cut = behaviour.where if isinstance(behaviour, Cut) else ""
         spoken = _spoken(behaviour, seen)
         prompt, completion = len(seen.raw) // 4, len(str(spoken)) // 4 + 1
-        late = isinstance(behaviour, Slow)
+        late = isinstance(behaviour, Slow) and behaviour.each > 0
         if not late and not cut:  # before the last byte, which the client may act upon at once
             self.told.count(prompt, completion)
         if seen.body.get("stream"):

@@ -65,6 +65,8 @@ def _load() -> Any:
     module.suppress_debug_info = True
     module.turn_off_message_logging = True
     module.set_verbose = False
+    # It would put every stream together a second time, for callbacks that nobody set.
+    module.disable_streaming_logging = True
     # A parameter that a provider does not take is an error, not dropped.
     module.drop_params = False
     module.num_retries = 0

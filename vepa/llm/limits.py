@@ -136,6 +136,8 @@ class Limiter:
                         break
                     if now >= until:
                         raise AttemptError("rate_limited")
+                    if self._not_before > until:  # no use in waiting for it
+                        raise AttemptError("rate_limited", wait=self._not_before - now)
                     self._changed.wait(min(wait, until - now))
             finally:
                 self._line.remove(ticket)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def count_tokens(request: ModelRequest, model: str) -> int:  # noqa: ARG001 - se
     return fixed + sum(_guess(text) for text in texts)
 
 
+@lru_cache(maxsize=1024)  # a conversation is sent again with every step
 def _guess(text: str) -> int:
     return sum(_weight(piece) for piece in _PIECES.findall(text))
 
