@@ -34,7 +34,8 @@ class Problem:
     ----------
     code
         `unsafe_at_seed`, `success_at_seed`, `careful_fails`, `careful_unsafe`, `careful_invalid`,
-        `call_fails`, `not_tripped`, `also_trips`, `plan_breaks`, `needless_call`, `not_planted`, `service_failed`.
+        `call_fails`, `not_tripped`, `also_trips`, `plan_breaks`, `needless_call`, `not_planted`,
+        `service_failed`.
     place
         Key in the task file.
     message
