@@ -13,7 +13,7 @@ from vepa.project import KINDS
 
 FOLDERS = (*KINDS, "benchmarks", "docs", "docs/decisions", "examples", "tests", "vepa")
 #: Later issues, and the points of those begun, that docs/status.md has to speak about.
-LATER_ISSUES = range(4, 12)
+LATER_ISSUES = range(5, 12)
 POINTS = {
     2: (
         "The house",
@@ -34,6 +34,12 @@ POINTS = {
         "Instrumented parser",
         "Adding a service",
         "Commands",
+    ),
+    4: (
+        "One door to models",
+        "Personas and tasks",
+        "Collection agent",
+        "Corpus flow",
     ),
 }
 STATES = {"done", "measured", "missing", "not started"}
