@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from vepa.cli.authoring import new_persona
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.findings import counted
 from vepa.cli.offices import world_of
@@ -15,6 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.command("new")(new_persona)
 
 
 @app.command("list")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vepa.cli.authoring import new_task
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.findings import counted
 from vepa.cli.offices import OfficeOption, environments_of
@@ -24,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.command("new")(new_task)
 
 Patterns = Annotated[
     list[str] | None,

@@ -1,0 +1,1 @@
+"""Letting a model write tasks and personas: asked, checked, proven, kept or sent back."""
