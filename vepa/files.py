@@ -22,6 +22,7 @@ __all__ = [
     "read_lines",
     "read_text",
     "sha256_of",
+    "utf8_text",
     "write_atomic",
     "write_output",
 ]
@@ -227,6 +228,20 @@ def _umask() -> int:
 def canonical_json(value: Any) -> str:
     """The one spelling of a JSON value that is hashed: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def utf8_text(text: str) -> str:
+    """A text as UTF-8 can hold it: halves of a pair are joined, a half alone becomes U+FFFD.
+
+    JSON can carry half a character (`"\\ud83d"`), and services that cut texts send such halves.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def sha256_of(data: str | bytes) -> str:

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vepa.collect.journal import NotKeptError
 from vepa.collect.orders import Materials, Order
 from vepa.collect.playing import RUN, Player, ServiceFailedError
 from vepa.collect.pool import OfficePool
 from vepa.collect.settings import CollectSettings
+from vepa.collect.stopping import StoppedError
 from vepa.corpus.episode import Episode, read_episode
 from vepa.errors import BudgetError, InputError, ModelError, SettingError, Where
 from vepa.files import write_atomic
@@ -138,7 +140,9 @@ class Collection:
         SettingError
             When another process collects into this folder, or a model cannot be opened.
         ModelError
-            When a model refuses the key or does not exist: every episode would fail alike.
+            When a model refuses the key: every episode would fail alike.
+        NotKeptError
+            When the disk does not take an episode or an answer.
         """
         with self.locked():
             return self.round(self.player(materials, settings), pool, told).run(orders)
@@ -159,15 +163,29 @@ class Collection:
         return Round(self, player, pool, told)
 
     def keep(self, order: Order, episode: Episode) -> None:
-        """Write an episode, atomically."""
+        """Write an episode, atomically.
+
+        Raises
+        ------
+        NotKeptError
+            When the disk does not take it.
+        """
         path = self.path(order)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, episode.model_dump_json(exclude_none=True).encode() + b"\n")
+        data = episode.model_dump_json(exclude_none=True).encode() + b"\n"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, data)
+        except OSError as error:
+            raise NotKeptError(
+                f"the episode {path} cannot be written: {error.strerror or error}; "
+                "make room, or check the rights, and run the same command again"
+            ) from error
 
     def _spent(self) -> Usage:
         """What earlier runs into this folder took, by the ledger."""
         total = self.ledger.totals()["all"]
-        return Usage(total.prompt, total.completion, total.dollars, total.requests)
+        # What was cut may have been counted by the provider: a budget must not forget it.
+        return Usage(total.prompt + total.lost, total.completion, total.dollars, total.requests)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -230,6 +248,9 @@ class Round:
                         running = self._drain(running)
                 while running:
                     running = self._drain(running)
+            except BaseException:  # an interrupt too: nobody waits for episodes in the middle
+                self._player.stop()
+                raise
             finally:
                 self._halted.set()
         return self.result
@@ -246,6 +267,7 @@ class Round:
             return
         known = self._collection.kept(order)
         if known is not None:
+            self._player.settle(order)  # a kill may have come between the episode and this
             self._count(order, known, kept=True)
             return
         try:
@@ -265,6 +287,8 @@ class Round:
             return
         except ServiceFailedError as error:
             self._fail(order, str(error))
+            return
+        except StoppedError:
             return
         self._collection.keep(order, episode)
         self._player.settle(order)

@@ -7,12 +7,13 @@ other episodes are not arguments of anything here that builds a message.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vepa.collect.arguments import read_arguments
+from vepa.collect.bounds import Limits, Sampling
 from vepa.collect.personas import Persona
 from vepa.collect.script import REFUSED
 from vepa.collect.tasks.model import Task
@@ -26,34 +27,6 @@ from vepa.services.recording import Recorder
 from vepa.services.world import World
 
 __all__ = ["RUN", "Limits", "Played", "Sampling", "play"]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where an episode stops.
-
-    Attributes
-    ----------
-    turns
-        Messages of the agent.
-    calls
-        Tool calls.
-    seconds
-        Wall time.
-    """
-
-    turns: int = 40
-    calls: int = 60
-    seconds: float = 900.0
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """What is asked of the agent's model beside the messages."""
-
-    temperature: float | None = None
-    max_tokens: int | None = 4096
-    seed: int | None = None
 
 
 def _not_begun() -> Ending:
@@ -84,9 +57,6 @@ class Played:
 
 #: Name of the budget that all episodes of a run share.
 RUN = "run"
-
-#: Kinds of errors that a model itself is the cause of; any other is its provider's, and passes.
-_ITS_OWN = ("malformed", "bad_request")
 
 #: Decides whether a call (its number from 0) is carried out; what it returns is told instead.
 Gate = Callable[[int, str, Mapping[str, Any]], Result | None]
@@ -149,7 +119,7 @@ def play(
             raise
         stage.end("budget", str(error))
     except ModelError as error:
-        if error.kind not in _ITS_OWN:
+        if not stage.is_its_own(error):
             raise
         stage.end("error", str(error))
     except InputError as error:  # a scripted plan that cannot go on
@@ -178,6 +148,8 @@ class _Stage:
             for tool in sorted(recorder.tools, key=lambda tool: tool.name)
         )
         self._calls = 0
+        self._waited = 0.0
+        self._with_user = False
         self._began = time.monotonic()
         self.played = Played()
 
@@ -207,23 +179,36 @@ class _Stage:
             max_tokens=self._sampling.max_tokens,
             seed=self._sampling.seed,
         )
+        digest = request.content_hash
         sent = time.monotonic()
         reply = self._model.ask(request)
         received = time.monotonic()
         self.played.messages.append(reply.message)
-        goes_on, waited = self._follow(reply)
-        harness = (sent - started) + (time.monotonic() - received - waited)
-        self.played.turns.append(
-            TurnRecord(
-                request=request.content_hash,
-                spent=_spent(reply.usage),
-                model_seconds=received - sent,
-                service_seconds=waited,
-                harness_seconds=harness,
-                source=reply.source,
+        self._waited = 0.0
+        try:
+            return self._follow(reply)
+        finally:  # also when the user's model ends the episode: this message was paid for
+            harness = (sent - started) + (time.monotonic() - received - self._waited)
+            self.played.turns.append(
+                TurnRecord(
+                    request=digest,
+                    spent=_spent(reply.usage),
+                    model_seconds=received - sent,
+                    service_seconds=self._waited,
+                    harness_seconds=max(0.0, harness),
+                    source=reply.source,
+                )
             )
-        )
-        return goes_on
+
+    def is_its_own(self, error: ModelError) -> bool:
+        """Whether an error is a model's own doing, and so the end of this episode.
+
+        Any other is its provider's, and passes. A first request that is refused says nothing of
+        the model's doings, but of its name or of what was set; so does one of the user's.
+        """
+        if error.kind == "bad_request":
+            return bool(self.played.turns) and not self._with_user
+        return error.kind == "malformed"
 
     def _reached(self, now: float) -> str | None:
         if len(self.played.turns) >= self._limits.turns:
@@ -234,59 +219,66 @@ class _Stage:
             return f"{self._limits.seconds:g} seconds"
         return None
 
-    def _follow(self, reply: ModelReply) -> tuple[bool, float]:
-        """Whether the episode goes on, and the time spent outside the harness."""
+    def _follow(self, reply: ModelReply) -> bool:
+        """Whether the episode goes on; the time spent outside the harness is put down."""
         if reply.finish == "declined":
             self._recorder.answer(reply.message.content)
             self.end("refusal", "declined by the model's provider")
-            return False, 0.0
+            return False
         if reply.message.calls:
-            return True, self._carry_out(reply.message)
+            self._carry_out(reply.message)
+            return True
         if reply.finish == "length":
             self._recorder.answer(reply.message.content)
             self.end("error", "the model's answer was cut at its limit of tokens")
-            return False, 0.0
+            return False
+        if not reply.message.content.strip():  # nobody could answer that
+            self.end("error", "the model's answer was empty: no words and no calls")
+            return False
         return self._said(reply.message.content)
 
-    def _said(self, words: str) -> tuple[bool, float]:
+    def _said(self, words: str) -> bool:
         self._recorder.answer(words)
         if words.lstrip().startswith(REFUSED):
             self.end("refusal", None)
-            return False, 0.0
-        began = time.monotonic()
+            return False
+        # What stands beside calls is a thought: nobody said it to the user.
         conversation = [
             message
             for message in self.played.messages
-            if message.role in ("user", "assistant") and message.content
+            if message.role in ("user", "assistant") and message.content and not message.calls
         ]
-        answer, reply = self._user.reply(conversation)
-        self.played.user_spent = self.played.user_spent + _spent(reply.usage)
-        waited = time.monotonic() - began
+        began, self._with_user = time.monotonic(), True
+        try:
+            answer, reply = self._user.reply(conversation)
+        finally:
+            self._waited += time.monotonic() - began
+        self._with_user = False
+        if reply is not None:
+            self.played.user_spent = self.played.user_spent + _spent(reply.usage)
         if answer is None:
             self.end("answer", None)
-            return False, waited
+            return False
         self._recorder.user(answer)
         self.played.messages.append(Message(role="user", content=answer))
-        return True, waited
+        return True
 
-    def _carry_out(self, message: Message) -> float:
-        waited = 0.0
+    def _carry_out(self, message: Message) -> None:
         for at, call in enumerate(message.calls):
             if self._calls >= self._limits.calls:
                 result = Result(ok=False, content="not carried out: too many calls", error="budget")
-                self._recorder.add(call.name, _object(call) or {}, result)
+                self._recorder.add(call.name, read_arguments(call.arguments) or {}, result)
             else:
                 result = self._one(call, message.content if at == 0 else "")
-            waited += result.seconds or 0.0
+            self._waited += result.seconds or 0.0
             self.played.messages.append(
                 Message(role="tool", content=result.content, answers=call.id)
             )
-        return waited
 
     def _one(self, call: ToolCall, thought: str) -> Result:
         number = self._calls
         self._calls += 1
-        arguments = _object(call)
+        arguments = read_arguments(call.arguments)
         if arguments is None:
             content = "the arguments are not a JSON object; nothing was done"
             result = Result(ok=False, content=content, error="invalid_call")
@@ -297,14 +289,6 @@ class _Stage:
             self._recorder.add(call.name, arguments, instead, thought=thought or None)
             return instead
         return self._recorder.call(call.name, arguments, thought=thought or None)
-
-
-def _object(call: ToolCall) -> dict[str, Any] | None:
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
-        return None
-    return arguments if isinstance(arguments, dict) else None
 
 
 def _spent(usage: Usage) -> Spent:

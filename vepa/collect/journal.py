@@ -2,8 +2,8 @@
 
 An episode that was killed in the middle is played again from the seed. Its tools answer the same,
 so the model would be asked the same: what it answered then stands in the journal, and nothing is
-paid twice. A question that differs from the journal's is asked anew, and the rest of the journal is
-dropped.
+paid twice. A question that differs from the journal's, or that goes to another server, is asked
+anew, and the rest of the journal is dropped.
 """
 
 from __future__ import annotations
@@ -14,9 +14,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from vepa.errors import BudgetError, ModelError, RunError
+from vepa.llm.budget import Budget
 from vepa.llm.messages import Message, Model, ModelReply, ModelRequest, Usage
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "NotKeptError"]
+
+#: Keys of an entry: the question, who was asked, how, and what came back.
+_KEYS = {"request", "asked", "how", "reply"}
+
+
+class NotKeptError(RunError):
+    """What was paid for cannot be written down: nothing more must be asked."""
 
 
 class Journal:
@@ -39,21 +48,53 @@ class Journal:
         self._at = 0
         self.replayed = 0
 
-    def keeping(self, model: Model) -> Model:
-        """A model whose answers are kept here; several share one journal."""
-        return _Kept(self, model)
+    def keeping(self, model: Model, how: str = "", budget: Budget | None = None) -> Model:
+        """A model whose answers are kept here; several share one journal.
 
-    def answer(self, model: Model, request: ModelRequest) -> ModelReply:
-        """The kept answer to this question, or a new one, which is then kept."""
+        Parameters
+        ----------
+        model
+            Who is asked.
+        how
+            What beside its name tells it from others: its address, its settings.
+        budget
+            Of this episode: answers that were paid for earlier count in it again.
+        """
+        return _Kept(self, model, how, budget)
+
+    def answer(
+        self, model: Model, request: ModelRequest, how: str = "", budget: Budget | None = None
+    ) -> ModelReply:
+        """The kept answer to this question, or a new one, which is then kept.
+
+        Raises
+        ------
+        NotKeptError
+            When the ledger or the journal cannot be written.
+        """
         number, self._at = self._at, self._at + 1
+        asked = {"request": request.content_hash, "asked": model.name, "how": how}
         if number < len(self._known):
             entry = self._known[number]
-            if entry["request"] == request.content_hash and entry["asked"] == model.name:
+            if all(entry[key] == value for key, value in asked.items()):
+                reply = _reply(entry["reply"])
+                if budget is not None:
+                    budget.count(reply.usage)
                 self.replayed += 1
-                return _reply(entry["reply"])
-            self._cut(number)
-        reply = model.ask(request)
-        self._append({"request": request.content_hash, "asked": model.name, "reply": _plain(reply)})
+                return reply
+        try:
+            if number < len(self._known):
+                self._cut(number)
+            reply = model.ask(request)
+            self._append({**asked, "reply": _plain(reply)})
+        except (BudgetError, ModelError):
+            raise
+        except RunError as error:  # of the ledger
+            raise NotKeptError(str(error)) from error
+        except OSError as error:
+            raise NotKeptError(
+                f"answers cannot be kept in {self._path}: {error.strerror or error}"
+            ) from error
         return reply
 
     def rewind(self) -> None:
@@ -68,7 +109,7 @@ class Journal:
     def _append(self, entry: dict[str, Any]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, "ab") as handle:
-            handle.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            handle.write(json.dumps(entry).encode() + b"\n")
             handle.flush()
             os.fsync(handle.fileno())
 
@@ -76,42 +117,57 @@ class Journal:
         """Keep the first entries only."""
         kept = self._known[:number]
         self._known = []
-        text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in kept)
+        text = "".join(json.dumps(entry) + "\n" for entry in kept)
         beside = self._path.with_suffix(".cut")
         beside.write_bytes(text.encode())
         beside.replace(self._path)
 
 
 class _Kept:
-    def __init__(self, journal: Journal, model: Model):
+    def __init__(self, journal: Journal, model: Model, how: str, budget: Budget | None):
         self._journal = journal
         self._model = model
+        self._how = how
+        self._budget = budget
 
     @property
     def name(self) -> str:
         return self._model.name
 
     def ask(self, request: ModelRequest) -> ModelReply:
-        return self._journal.answer(self._model, request)
+        return self._journal.answer(self._model, request, self._how, self._budget)
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """The whole lines; a kill may have cut the last one, which is removed."""
+    """The good lines; half a line, of a kill, and what follows a damaged one are cut off."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return []
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        with open(path, "rb+") as handle:
-            handle.truncate(len(whole))
     entries: list[dict[str, Any]] = []
-    for line in whole.splitlines():
-        try:
-            entries.append(json.loads(line))
-        except ValueError:  # a damaged line and all after it are asked anew
+    good = 0
+    while (end := content.find(b"\n", good) + 1) > 0:
+        entry = _entry(content[good:end])
+        if entry is None:
             break
+        entries.append(entry)
+        good = end
+    if good != len(content):
+        with open(path, "rb+") as handle:
+            handle.truncate(good)
     return entries
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """One line, if it is an entry of this version."""
+    try:
+        entry = json.loads(line)
+        if not isinstance(entry, dict) or set(entry) != _KEYS:
+            return None
+        _reply(entry["reply"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return entry
 
 
 def _plain(reply: ModelReply) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from vepa.services.environment import Environment, content_hash
 
 __all__ = ["Materials", "Order", "environments_for", "orders_of", "touched"]
 
+#: Letters of a model's name that the name of a file holds.
+_LONGEST = 100
 #: What a scripted agent's episodes are called.
 _SCRIPTED = "scripted"
 
@@ -192,4 +194,6 @@ def _flat(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def _slug(model: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", model)
+    """A model's name as part of a file's; a long one is cut and told by its hash."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model)
+    return slug if len(slug) <= _LONGEST else f"{slug[: _LONGEST - 13]}-{sha256_of(model)[:12]}"

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from platform import python_version
 
 from vepa import __version__
 from vepa.collect.episode import RUN, Played, play
-from vepa.collect.journal import Journal
+from vepa.collect.journal import Journal, NotKeptError
 from vepa.collect.judging import judge
 from vepa.collect.orders import Materials, Order
 from vepa.collect.planting import decoys_of, plant
 from vepa.collect.pool import Lent
 from vepa.collect.script import PlanScript
 from vepa.collect.settings import CollectSettings
+from vepa.collect.stopping import StoppableModel, StoppedError
 from vepa.collect.tasks.plan import Turn, flatten
 from vepa.collect.user import UserScript, UserSimulator
 from vepa.corpus.episode import Attempt, Episode, Finding
@@ -73,6 +76,11 @@ class Player:
         self._journals = journals
         self._ledger = ledger
         self._budget = budget
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Let all episodes that are being played end soon, without a result."""
+        self._stopping.set()
 
     def play(self, order: Order, lent: Lent) -> Episode:
         """Play an order to its end.
@@ -85,9 +93,13 @@ class Player:
             When the run's budget is used up; what was answered so far is kept.
         ModelError
             When the model's provider fails; what was answered so far is kept.
+        NotKeptError
+            When answers cannot be written down.
+        StoppedError
+            When `stop` was called.
         """
         began, started = time.monotonic(), datetime.now(UTC)
-        journal = Journal(self._journals / f"{order.file}.journal")
+        journal = Journal(self._journal(order))
         attempts: list[Attempt] = []
         while True:
             tried = time.monotonic()
@@ -98,20 +110,25 @@ class Player:
                 if broken is None or last:
                     break
                 reason = broken
-            except (BudgetError, ModelError):
+            except (BudgetError, ModelError, NotKeptError, StoppedError):
                 raise
             except RunError as error:
                 reason = str(error)
+                if self._stopping.is_set():
+                    raise StoppedError(reason) from error
                 if last:
                     raise ServiceFailedError(f"{order.id}: {reason}") from error
-                self._mend(lent)
+                self._mend(order, lent)
             attempts.append(Attempt(reason=reason[:500], seconds=time.monotonic() - tried))
             journal.rewind()
         return self._episode(order, take, attempts, started, time.monotonic() - began)
 
     def settle(self, order: Order) -> None:
         """Forget the answers of an episode that is kept."""
-        Journal(self._journals / f"{order.file}.journal").drop()
+        self._journal(order).unlink(missing_ok=True)
+
+    def _journal(self, order: Order) -> Path:
+        return self._journals / f"{order.file}.journal"
 
     # -- one try ------------------------------------------------------------------------------
 
@@ -119,7 +136,9 @@ class Player:
         task, persona = order.task, order.persona
         office.reset(draw=random.Random(order.id))
         planted = plant(office, task, order.id)
-        budget = self._budget.child("episode", tokens=self._settings.episode_tokens)
+        budget = self._budget.child(
+            "episode", tokens=self._settings.episode_tokens, seconds=self._settings.seconds
+        )
         offered = [
             tool.name
             for name in task.environments
@@ -133,8 +152,9 @@ class Player:
         }
         beside = decoys_of(office, task)
         with Recorder(
-            office, persona.account, order.id, offered=offered, about=about, beside=beside
-        ) as recorder:
+            office, persona.account, order.id, offered=offered, about=about, beside=beside,
+            digests=self._materials.digests,
+        ) as recorder:  # fmt: skip
             played = play(
                 recorder,
                 task,
@@ -176,17 +196,22 @@ class Player:
         journal: Journal,
     ) -> Model:
         if script is not None:  # free, and deterministic: there is nothing to keep
-            return open_model(name, script=script)
+            return StoppableModel(open_model(name, script=script), self._stopping, waits=False)
         ledger = self._ledger.tagged(purpose=purpose, episode=order.id)
         settings = self._settings.settings_of(name)
-        return journal.keeping(open_model(name, settings=settings, budget=budget, ledger=ledger))
+        model = open_model(name, settings=settings, budget=budget, ledger=ledger)
+        how = self._settings.told_apart(name)
+        return journal.keeping(StoppableModel(model, self._stopping), how, budget)
 
-    def _mend(self, lent: Lent) -> None:
+    def _mend(self, order: Order, lent: Lent) -> None:
         """Bring the office back; another one takes its place when that does not work."""
         try:
-            lent.office.reset(everything=True)
-        except RunError:
-            lent.replace()
+            try:
+                lent.office.reset(everything=True)
+            except RunError:
+                lent.replace()
+        except RunError as error:
+            raise ServiceFailedError(f"{order.id}: {error}") from error
 
     def _episode(
         self,
@@ -214,7 +239,7 @@ class Player:
             events=list(parse_trajectory(take.trajectory)),
             intended=_intended(order, take.trajectory),
             attempts=attempts,
-            versions=_versions(),
+            versions=dict(_versions()),
             started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
             seconds=seconds,
         )
@@ -245,6 +270,7 @@ def _unreachable(trajectory: Trajectory) -> str | None:
     return None
 
 
+@cache
 def _versions() -> dict[str, str]:
     found = {"vepa": __version__, "python": python_version()}
     for name in ("litellm", "pydantic"):

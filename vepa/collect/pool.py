@@ -13,6 +13,7 @@ from typing import Self
 from vepa.errors import RunError
 from vepa.services.environment import Environment
 from vepa.services.office import Office
+from vepa.services.parallel import each
 from vepa.services.runtimes import Progress, RuntimeName
 
 __all__ = ["OfficePool"]
@@ -50,6 +51,7 @@ class OfficePool:
         self._own: list[Office] = []
         self._free: queue.SimpleQueue[Office | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
+        self._closed = threading.Event()
         self.size = len(offices) or size
         for office in offices:
             self._free.put(office)
@@ -85,20 +87,27 @@ class OfficePool:
     def close(self) -> None:
         """Stop the offices that were started here."""
         with self._lock:
+            self._closed.set()
             offices, self._own = self._own, []
-        for office in offices:
-            office.stop()
+        each(offices, lambda office: office.stop())
 
     def _start(self) -> Office:
+        if self._closed.is_set():
+            raise RunError("the pool of offices is closed")
         office = Office.start(
             self._environments, self._world_file, runtime=self._runtime, progress=self._progress
         )
         with self._lock:
-            self._own.append(office)
+            late = self._closed.is_set()  # while it was coming up
+            if not late:
+                self._own.append(office)
+        if late:
+            office.stop()
+            raise RunError("the pool of offices is closed")
         return office
 
-    def _replace(self, office: Office) -> Office:
-        """Another office in the place of one that cannot be used any more."""
+    def _give_up(self, office: Office) -> None:
+        """Stop an office that cannot be used any more."""
         with self._lock:
             mine = office in self._own
             if mine:
@@ -106,7 +115,6 @@ class OfficePool:
         if not mine:
             raise RunError(f"office {office.id} cannot be reset; start it again")
         office.stop()
-        return self._start()
 
 
 class Lent:
@@ -138,5 +146,6 @@ class Lent:
             When the office is not the pool's own.
         """
         if self.given is not None:
-            old, self.given = self.given, None
-            self.given = self._pool._replace(old)
+            self._pool._give_up(self.given)  # one that was handed in stays in its place
+            self.given = None
+        self.given = self._pool._start()

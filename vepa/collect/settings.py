@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from vepa.collect.episode import Limits, Sampling
 from vepa.collect.parts import Part
+from vepa.files import canonical_json, sha256_of
 from vepa.llm.settings import ModelSettings
 
 __all__ = ["CollectSettings"]
@@ -80,12 +81,20 @@ class CollectSettings(Part):
         """How a model is asked."""
         return self.model_settings.get(model, ModelSettings())
 
+    def told_apart(self, model: str) -> str:
+        """What beside its name and the requests tells one model from another: a hash."""
+        telling = {"api_base", "temperature", "max_tokens", "structured"}
+        asked = self.settings_of(model).model_dump(mode="json", include=telling)
+        return sha256_of(canonical_json(asked))
+
     def about(self, model: str) -> dict[str, Any]:
         """What of the settings an episode of this model depends on."""
         asked = self.settings_of(model)
+        player = {} if self.user.startswith("scripted/") else {"asked": self.told_apart(self.user)}
         return {
             "user": self.user,
-            "temperature": self.temperature,
+            **player,
+            "temperature": asked.temperature if self.temperature is None else self.temperature,
             "max_tokens": self.max_tokens,
             "limits": [self.turns, self.calls, self.seconds, self.episode_tokens],
             "api_base": asked.api_base,

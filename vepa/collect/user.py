@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from vepa.collect.personas import Persona
 from vepa.collect.tasks.model import Task
+from vepa.errors import ModelError
 from vepa.llm.messages import Message, Model, ModelReply, ModelRequest
 from vepa.llm.prompts import Prompt
 from vepa.services.world import World
@@ -63,18 +64,27 @@ class UserSimulator:
             messages=(Message(role="system", content=system), *turned), shape=self._prompt.shape
         )
 
-    def reply(self, conversation: Sequence[Message]) -> tuple[str | None, ModelReply]:
-        """The user's next words; None when nothing was asked.
+    def reply(self, conversation: Sequence[Message]) -> tuple[str | None, ModelReply | None]:
+        """The user's next words, None when there are none; and the reply that they come from.
 
         Parameters
         ----------
         conversation
             User turns and the agent's words so far, the agent's last.
+
+        Raises
+        ------
+        ModelError
+            When the model that plays the user fails.
         """
         answered = sum(message.role == "user" for message in conversation) - 1
+        if answered > self._persona.patience:  # said no more, whatever the model would say
+            return None, None
         reply = self._model.ask(self.request(conversation))
-        data = reply.data if reply.data is not None else json.loads(reply.message.content)
-        if data["done"] or answered > self._persona.patience:
+        data = reply.data
+        if data is None:  # declined, or cut by its provider
+            raise ModelError(f"{self._model.name}: it does not play the user", "malformed")
+        if data["done"]:
             return None, reply
         if answered == self._persona.patience:
             return self._persona.replies.impatient.strip(), reply

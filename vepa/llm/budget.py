@@ -105,6 +105,12 @@ class Budget:
             clock=self._clock,
         )
 
+    def count(self, usage: Usage) -> None:
+        """Count what was paid for before, here and in no budget that this one is a part of."""
+        with self._lock:
+            self._used_tokens += usage.prompt + usage.completion
+            self._used_dollars += usage.dollars or 0.0
+
     @property
     def counts_dollars(self) -> bool:
         """Whether it, or one that it is a part of, limits dollars."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from vepa.files import utf8_text
 from vepa.llm.messages import Shape, ToolCall
 from vepa.llm.wire import Answer, CutShortError, Mode, finished
 
@@ -77,7 +78,11 @@ def assembled(stream: Any, shape: Shape | None, mode: Mode, given_up: threading.
     refusal = "".join(watched.refusals) if watched is not None else ""
     answer.text = "".join(texts) or refusal
     answer.calls = [
-        ToolCall(id=call["id"] or f"call_{index}", name=call["name"], arguments=call["arguments"])
+        ToolCall(
+            id=call["id"] or f"call_{index}",
+            name=utf8_text(call["name"]),
+            arguments=utf8_text(call["arguments"]),
+        )
         for index, call in sorted(calls.items())
     ]
     return finished(answer, reason, bool(refusal), shape, mode)

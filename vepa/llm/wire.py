@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from vepa.files import canonical_json
+from vepa.files import canonical_json, utf8_text
 from vepa.llm.messages import Finish, Message, ModelRequest, Shape, ToolCall
 from vepa.llm.settings import ModelSettings
 from vepa.llm.shapes import strict_enough
@@ -151,8 +151,8 @@ def read_response(response: Any, shape: Shape | None, mode: Mode) -> Answer:
         calls=[
             ToolCall(
                 id=call.id or f"call_{number}",
-                name=call.function.name or "",
-                arguments=_text_of(call.function.arguments),
+                name=utf8_text(call.function.name or ""),
+                arguments=utf8_text(_text_of(call.function.arguments)),
             )
             for number, call in enumerate(message.tool_calls or ())
         ],
@@ -172,6 +172,7 @@ def finished(
     answer: Answer, reason: str | None, refused: bool, shape: Shape | None, mode: Mode
 ) -> Answer:
     """Fill in why it stopped and what was counted; the text and the calls are there already."""
+    answer.text = utf8_text(answer.text)
     answer.prompt = getattr(answer.usage, "prompt_tokens", None)
     answer.completion = getattr(answer.usage, "completion_tokens", None)
     if mode == "tool" and shape is not None:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from vepa.corpus.tools import ToolMetadata
 from vepa.corpus.trajectory import Call, Premises, Result, Step, Trajectory
 from vepa.errors import InputError
-from vepa.services.environment import content_hash
+from vepa.files import utf8_text
+from vepa.services.environment import Environment, content_hash
 from vepa.services.office import Office
 from vepa.services.session import Outcome, ToolSession
 from vepa.services.world import World
@@ -82,6 +83,8 @@ class Recorder:
         Further keys of the trajectory: `task`, `persona`, `model`, `seed`, `meta`.
     beside
         Tools of this episode alone.
+    digests
+        Environment -> hash of its files and the world; worked out when left out.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Recorder:
         offered: Sequence[str] | None = None,
         about: Mapping[str, Any] | None = None,
         beside: Sequence[Beside] = (),
+        digests: Mapping[str, str] | None = None,
     ):
         self._office = office
         self._name = name
@@ -112,7 +116,10 @@ class Recorder:
         ]
         self._beside = {each.metadata.name: each for each in beside}
         self._tools += [each.metadata for each in beside]
+        self._names = {each.name for each in self._tools}
+        self._digests = digests
         self._steps: list[Step] = []
+        self._calls = 0
 
     @property
     def tools(self) -> list[ToolMetadata]:
@@ -164,8 +171,9 @@ class Recorder:
         text
             What the model wrote as arguments, where that is no JSON object.
         """
+        self._calls += 1
         made = Call(
-            id=f"call-{sum(step.kind == 'call' for step in self._steps) + 1}",
+            id=f"call-{self._calls}",
             tool=tool,
             environment=self._environment(tool),
             arguments=dict(arguments),
@@ -182,7 +190,7 @@ class Recorder:
 
     def _result(self, tool: str, arguments: Mapping[str, Any]) -> Result:
         try:
-            if tool not in {each.name for each in self._tools}:
+            if tool not in self._names:
                 raise InputError(f"there is no tool {tool!r}")
             beside = self._beside.get(tool)
             if beside is not None:
@@ -198,19 +206,18 @@ class Recorder:
             error_kind = str(outcome.raw["error"]["status"])
         return Result(
             ok=outcome.ok,
-            content=outcome.content,
+            content=utf8_text(outcome.content),
             error=error_kind,
             truncated=outcome.truncated,
-            raw=json.dumps(outcome.raw, ensure_ascii=False, default=str),
+            raw=utf8_text(json.dumps(outcome.raw, ensure_ascii=False, default=str)),
             seconds=round(outcome.seconds, 6),
         )
 
     def trajectory(self) -> Trajectory:
         """The episode so far."""
         used = {step.call.environment for step in self._steps if step.call}
-        file = self._office.world_file
         digests = {
-            name: content_hash(environment, file)
+            name: self._digest(environment)
             for name, environment in self._office.environments.items()
             if name in used
         }
@@ -222,6 +229,11 @@ class Recorder:
             steps=self._steps,
             **self._about,
         )
+
+    def _digest(self, environment: Environment) -> str:
+        if self._digests is not None:
+            return self._digests[environment.name]
+        return content_hash(environment, self._office.world_file)
 
     def close(self) -> None:
         """Drop the connections."""
