@@ -61,7 +61,10 @@ def test_a_folder_of_content_is_found(here):
     assert Project().find("environments", "mail") == here / "environments" / "mail"
 
 
-def test_all_takes_each_name_once_sorted_and_without_what_is_no_content(here, given):
+def test_all_takes_each_name_once_sorted_and_without_what_is_no_content(
+    here, given, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("vepa.project.package_content", lambda: tmp_path / "no package")
     put(here, "personas/b.yaml", "here")
     put(here, "personas/a.yaml")
     put(here, "personas/README.md")
