@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from listening import Heard
 from tiny_tasks import materials_of, task_with, write_project
 
-from vepa.collect import episode, playing
+from vepa.collect import episode
 from vepa.collect.collecting import Collection
 from vepa.collect.orders import Materials, Order, orders_of
 from vepa.collect.pool import OfficePool
 from vepa.collect.settings import CollectSettings
 from vepa.collect.tasks import Task
-from vepa.llm import Model, ModelReply, ModelRequest
 from vepa.services import Office
 
 SCRIPTS = CollectSettings(models=["scripted"], offices=1)
@@ -54,36 +53,6 @@ def eight(twenty: tuple[list[Task], Materials], cache: Any) -> Iterator[list[Off
             stack.enter_context(Office.start(environments, materials.world_file, root=cache))
             for _ in range(8)
         ]
-
-
-class Heard:
-    """Writes down the bytes that each episode's model receives."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.bytes: dict[str, list[bytes]] = {}
-        self._lock = threading.Lock()
-        opened = playing.Player._agent
-
-        def listening(player: Any, order: Order, budget: Any, journal: Any) -> Model:
-            model = opened(player, order, budget, journal)
-            with self._lock:
-                heard = self.bytes[order.id] = []
-            return _Ear(model, heard)
-
-        monkeypatch.setattr(playing.Player, "_agent", listening)
-
-
-class _Ear:
-    def __init__(self, model: Model, heard: list[bytes]):
-        self._model, self._heard = model, heard
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    def ask(self, request: ModelRequest) -> ModelReply:
-        self._heard.append(request.bytes)
-        return self._model.ask(request)
 
 
 def test_first_last_alone_or_beside_seven_others(
