@@ -6,7 +6,7 @@ import pytest
 
 from vepa.services import Office
 
-SERVICES = ("tickets",)
+SERVICES = ("database", "tickets")
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,9 @@ def test_what_is_not_there_has_no_properties(
     office: Office, assertion: str, arguments: dict[str, object]
 ) -> None:
     assert office.check("tickets", assertion, arguments) is False
+
+
+@pytest.mark.parametrize(("role", "table"), [("analysts", "nowhere"), ("nobody_here", "invoices")])
+def test_nobody_may_read_a_table_that_is_not_there(office: Office, role: str, table: str) -> None:
+    asked = {"role": role, "privilege": "SELECT", "table": table}
+    assert office.check("database", "role_may", asked) is False

@@ -15,8 +15,8 @@ __all__ = ["ask", "send"]
 
 #: Time for all requests of one chain.
 _SECONDS = 30.0
-#: Statuses of something that is not there.
-_ABSENT = ("404", "410")
+#: Statuses of something that is not there: of HTTP, and of a table or a role that SQL does not know.
+_ABSENT = ("404", "410", "42P01", "42704")
 
 
 def send(
@@ -38,7 +38,7 @@ def send(
 def ask(connection: Connection, assertion: str, arguments: Mapping[str, Any]) -> bool:
     """Whether a named assertion of the environment holds now.
 
-    What is said of something that is not there (the service answers 404) does not hold.
+    What is said of something that is not there (the service answers 404, say) does not hold.
 
     Raises
     ------
