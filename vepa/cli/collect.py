@@ -10,13 +10,15 @@ import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.findings import counted
-from vepa.cli.offices import RuntimeChoice, RuntimeOption
+from vepa.cli.offices import RuntimeChoice
 
 if TYPE_CHECKING:
     from vepa.collect.collecting import Collected, Collection
     from vepa.collect.estimating import Estimate
     from vepa.collect.orders import Materials, Order
+    from vepa.collect.runs.profile import CorpusProfile
     from vepa.collect.settings import CollectSettings
+    from vepa.project import Project
 
 __all__ = ["collect"]
 
@@ -49,7 +51,15 @@ def collect(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder of episodes; artifacts/episodes."),
     ] = None,
-    runtime: RuntimeOption = RuntimeChoice.process,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME", help="Take the block `corpus` of a profile; options win."
+        ),
+    ] = None,
+    runtime: Annotated[
+        RuntimeChoice | None, typer.Option("--runtime", help="Plain processes, or containers.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be played and what it costs.")
     ] = False,
@@ -66,20 +76,21 @@ def collect(
     from vepa.collect.estimating import estimate_orders
     from vepa.collect.materials import assemble
     from vepa.collect.orders import orders_of
-    from vepa.collect.settings import CollectSettings
     from vepa.project import Project
     from vepa.services.world import load_world
 
     out, place = Output(json), Project(project)
-    settings = CollectSettings(
-        models=model or ["scripted"],
-        user=user,
-        seeds=seeds,
-        offices=offices,
-        tokens=tokens,
-        dollars=dollars,
-    )
-    wanted, materials = assemble(place, tasks or ())
+    base = _base(place, profile)
+    given = {
+        "models": model,
+        "user": user,
+        "seeds": seeds,
+        "offices": offices,
+        "tokens": tokens,
+        "dollars": dollars,
+    }
+    settings = _settled(base.collect, {key: it for key, it in given.items() if it is not None})
+    wanted, materials = assemble(place, tasks or base.tasks)
     orders = orders_of(wanted, settings, materials)
     collection = Collection(out_folder or place.artifacts_path / "episodes")
     missing = collection.missing(orders)
@@ -95,9 +106,54 @@ def collect(
         )
         return
     began = time.monotonic()
-    result = _play(collection, orders, materials, settings, runtime.value, missing)
+    way = runtime.value if runtime is not None else base.runtime
+    result = _play(collection, orders, materials, settings, way, missing)
     _tell(out, collection, result, time.monotonic() - began)
     raise typer.Exit(0 if result.whole else 1)
+
+
+def _base(place: Project, profile: str | None) -> CorpusProfile:
+    """What a profile says about collecting; the defaults without one."""
+    from vepa.bench.runs.profile import find_profile
+    from vepa.collect.runs.profile import CorpusProfile, read_corpus
+    from vepa.errors import SettingError, Where
+
+    if profile is None:
+        return CorpusProfile()
+    found, wrong = read_corpus(find_profile(place, profile))
+    if wrong:
+        raise wrong[0]
+    if found is None:
+        raise SettingError(
+            f"profile {profile!r} collects nothing",
+            where=Where(field="--profile"),
+            remedy="give it a block `corpus`, as flows/profiles/demo.yaml has",
+        )
+    return found
+
+
+def _settled(base: CollectSettings, given: dict[str, Any]) -> CollectSettings:
+    """The settings with what was given on the command line in their place."""
+    from pydantic import ValidationError
+
+    from vepa.collect.settings import CollectSettings
+    from vepa.errors import SettingError, Where
+    from vepa.policy.document import complaint
+
+    try:
+        return CollectSettings(
+            **{
+                **base.model_dump(exclude={"model_settings"}),
+                **given,
+                "model_settings": base.model_settings,
+            }
+        )
+    except ValidationError as error:
+        place, message = complaint(error)
+        field = "--model" if place[:1] == ("models",) else f"--{place[0]}" if place else None
+        raise SettingError(
+            message, where=Where(field=field), remedy="`vepa collect --help` lists the options"
+        ) from None
 
 
 def _announce(out: Output, total: int, costs: list[Estimate]) -> None:

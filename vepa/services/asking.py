@@ -15,7 +15,7 @@ __all__ = ["ask", "send"]
 
 #: Time for all requests of one chain.
 _SECONDS = 30.0
-#: Statuses of something that is not there: of HTTP, and of a table or a role that SQL does not know.
+#: Statuses of something that is not there: HTTP's, and SQL's for a table and a role.
 _ABSENT = ("404", "410", "42P01", "42704")
 
 
