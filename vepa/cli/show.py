@@ -14,7 +14,7 @@ from vepa.cli.findings import counted
 if TYPE_CHECKING:
     from vepa.collect.page.view import Shown
 
-__all__ = ["show"]
+__all__ = ["in_colour", "show"]
 
 
 def show(
@@ -104,10 +104,15 @@ def _print(out: Output, shown: Shown, full: bool, plain: bool) -> None:
 
     from vepa.cli.show_views import lines_of, print_lines
 
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not plain
-    colour = colour and os.environ.get("TERM") not in ("dumb", "unknown")
+    colour = in_colour(plain, sys.stdout.isatty())
     console = out.console if colour else Console(file=sys.stdout, color_system=None)
     print_lines(console, lines_of(shown, full=full, plain=not colour))
+
+
+def in_colour(plain: bool, terminal: bool) -> bool:
+    """Whether sources are told by colour: on a terminal that can, where nobody objects."""
+    wanted = terminal and not plain and not os.environ.get("NO_COLOR")
+    return wanted and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def _list(out: Output, folders: list[Path], filters: dict[str, str | None]) -> None:

@@ -61,9 +61,10 @@ def lines_of(shown: Shown, *, full: bool = False, plain: bool = False) -> Iterat
         Whether sources are told by marks in brackets, not by colour.
     """
     view = _View(full, plain)
-    yield Line(0, Text(visible(shown.trajectory.id), style="bold"))
+    yield Line(0, Text(view.seen(shown.trajectory.id), style="bold"))
     for name, value, bad in facts_of(shown):
-        yield Line(2, Text.assemble((f"{name:<9} ", "dim"), (visible(value), "red" if bad else "")))
+        told = (view.seen(value), "red" if bad else "")
+        yield Line(2, Text.assemble((f"{name:<9} ", "dim"), told))
     yield Line(0, Text())
     yield view.legend()
     for step in shown.steps:
@@ -77,6 +78,10 @@ class _View:
     def __init__(self, full: bool, plain: bool):
         self._full = full
         self._plain = plain
+
+    def seen(self, text: str) -> str:
+        """A text from the trace, made visible."""
+        return visible(text, marks=self._plain)
 
     def legend(self) -> Line:
         """What colours or marks mean."""
@@ -99,9 +104,9 @@ class _View:
         if step.call is None:
             head.append(step.kind, style="bold green" if step.kind == "user" else "bold")
         else:
-            head.append(visible(step.call.tool), style="bold")
-            where = step.call.environment or "no such tool was offered"
-            head.append(f"  {visible(where)}", style="dim")
+            head.append(self.seen(step.call.tool), style="bold")
+            if shown.where:
+                head.append(f"  {self.seen(shown.where)}", style="dim")
         yield Line(0, head)
         if step.thought:
             yield from self._texts(f"thinks: {step.thought}", "italic dim")
@@ -112,20 +117,20 @@ class _View:
         if step.call is not None:
             yield from self._result(step.result)
         if shown.quiet:
-            words = " · ".join(f"{name} {visible(value)}" for name, value in shown.quiet)
+            words = " · ".join(f"{name} {self.seen(value)}" for name, value in shown.quiet)
             yield Line(3, Text(words, style="dim"))
         if shown.intended:
-            yield Line(3, Text(f"script meant: {visible(shown.intended)}", style="dim yellow"))
+            yield Line(3, Text(f"script meant: {self.seen(shown.intended)}", style="dim yellow"))
 
     def _texts(self, text: str, style: str) -> Iterator[Line]:
-        for line in visible(text, marks=self._plain).split("\n"):
+        for line in self.seen(text).split("\n"):
             yield Line(3, Text(line, style=style))
 
     def _leaf(self, leaf: Leaf) -> Iterator[Line]:
-        name = visible(name_of_path(leaf.path), marks=self._plain) or "no JSON object"
+        name = self.seen(name_of_path(leaf.path)) or "no JSON object"
         text = Text(f"{name}: ", style="dim")
         for piece in pieces(leaf):
-            self._piece(text, visible(piece.text, marks=self._plain), piece.source)
+            self._piece(text, self.seen(piece.text), piece.source)
         first, *rest = text.split("\n", allow_blank=True)
         yield Line(3, first)
         yield from (Line(5, line) for line in rest)
@@ -147,13 +152,13 @@ class _View:
             return
         head = Text("→ ok" if result.ok else "→ failed", style="" if result.ok else "red")
         if result.error:
-            head.append(f" {visible(result.error)}")
+            head.append(f" {self.seen(result.error)}")
         if result.seconds is not None:
             head.append(f"  {result.seconds:.2f} s", style="dim")
         if result.truncated:
             head.append("  cut at the output limit", style="yellow")
         yield Line(3, head)
-        lines = visible(outline(result.content), marks=self._plain).split("\n")
+        lines = self.seen(outline(result.content)).split("\n")
         kept = lines if self._full else _folded(lines)
         for line in kept:
             yield Line(5, Text(line, style="dim"))

@@ -217,10 +217,11 @@ class _Reader:
         while at < len(words):
             length, source = self._found(words, at)
             start, end = located[at][1], located[at + length - 1][2]
-            if spans and spans[-1].source == source:
-                spans[-1] = Span(spans[-1].start, end, source)
-            else:
-                spans.append(Span(start, end, source))
+            last = spans[-1] if spans else Span(0, 0, source)
+            if spans and last.source == source:
+                spans[-1] = Span(last.start, end, source)
+            elif end > last.end:  # not so for two words out of one sign, such as a fraction
+                spans.append(Span(max(start, last.end), end, source))
             at += length
         return spans
 

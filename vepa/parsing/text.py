@@ -70,6 +70,8 @@ def words_of(text: str) -> list[str]:
 def located_words(text: str) -> list[tuple[str, int, int]]:
     """The words of `words_of` with the place of each in `text` as it stands: (word, start, end).
 
+    Two words may come out of one sign (a fraction).
+
     Examples
     --------
     >>> located_words("Krüger, 1,250.00")

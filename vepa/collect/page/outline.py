@@ -32,7 +32,7 @@ def outline(content: str) -> str:
         return content
     try:
         data = json.loads(
-            content, object_pairs_hook=_distinct, parse_float=_exact, parse_constant=_exact
+            content, object_pairs_hook=_distinct, parse_float=_exact, parse_constant=_no_constant
         )
         return "\n".join(_lines(data)) if data else content
     except (ValueError, RecursionError):
@@ -90,6 +90,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
         raise ValueError("a key stands twice")
     return dict(pairs)
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no JSON")
 
 
 def _exact(text: str) -> float:

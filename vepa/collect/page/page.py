@@ -18,6 +18,8 @@ __all__ = ["render"]
 
 #: So much of a result stands beside its fold.
 _GLIMPSE = 110
+#: Deeper lines are set in no further: a phone is narrow.
+_DEEPEST = 12
 
 
 def render(shown: Shown) -> str:
@@ -63,7 +65,7 @@ def _step(shown: ShownStep) -> dict[str, Any]:
         "index": step.index,
         "kind": step.kind,
         "tool": call.tool if call else None,
-        "environment": call.environment if call else None,
+        "where": shown.where,
         "thought": step.thought,
         "text": step.text,
         "arguments": [_argument(leaf) for leaf in shown.leaves],
@@ -100,16 +102,20 @@ def _source(source: Source | None) -> dict[str, Any] | None:
 
 
 def _result(result: Result) -> dict[str, Any]:
-    text = outline(result.content)
     glimpse = " ".join(visible(result.content[: 4 * _GLIMPSE]).split())
     return {
         "ok": result.ok,
         "error": result.error,
         "seconds": result.seconds,
         "truncated": result.truncated,
-        "text": text,
+        "lines": [(_indent(line), line) for line in outline(result.content).split("\n")],
         "glimpse": glimpse[:_GLIMPSE] + ("…" if len(glimpse) > _GLIMPSE else ""),
     }
+
+
+def _indent(line: str) -> int:
+    """How far a line's continuation is set in, so that it looks like no line of its own."""
+    return min(len(line) - len(line.lstrip(" -│")), _DEEPEST)
 
 
 def _event(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

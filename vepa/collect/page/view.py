@@ -60,6 +60,8 @@ class ShownStep:
         The `call` and the `step` event; empty where there is none.
     intended
         What a script meant it to be.
+    offered
+        Whether there was a tool of the call's name.
     """
 
     step: Step
@@ -67,6 +69,14 @@ class ShownStep:
     before: Mapping[str, str]
     after: Mapping[str, str]
     intended: str | None
+    offered: bool = True
+
+    @property
+    def where(self) -> str:
+        """The service that a call acts on, in words; empty where it is not known."""
+        if not self.offered:
+            return "no such tool was offered"
+        return (self.step.call.environment if self.step.call else None) or ""
 
     @property
     def quiet(self) -> list[tuple[str, str]]:
@@ -113,6 +123,7 @@ def _steps(
     leaves = sources_of(trajectory)
     known = {(record.meta.get("step"), record.unit): record.event for record in events}
     meant = iter(intended)
+    offered = {tool.name for tool in trajectory.tools}
     return [
         ShownStep(
             step,
@@ -120,6 +131,7 @@ def _steps(
             known.get((step.index, "call"), {}),
             known.get((step.index, "step"), {}),
             None if step.kind == "user" else next(meant, None),
+            step.call is None or step.call.tool in offered,
         )
         for step in trajectory.steps
     ]
