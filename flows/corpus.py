@@ -71,8 +71,10 @@ def corpus(
         for future in as_completed(collect_task.map(unmapped(folder), names)):
             rows.append(future.result())
             update_progress_artifact(artifact_id=progress, progress=100.0 * len(rows) / len(names))
-    finally:
-        ended = stages.end_corpus(folder)
+    except BaseException:  # an interrupt too: what ended it is told, not what is missing
+        stages.leave_corpus(folder)
+        raise
+    ended = stages.end_corpus(folder)
     played = time.monotonic() - began if ended["played"] else None
     figures = write_products(profile, project, artifacts, played)
     create_table_artifact(table=sorted(rows, key=lambda row: row["task"]), key="tasks")

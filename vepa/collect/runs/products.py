@@ -10,9 +10,18 @@ from typing import Any
 from vepa.collect.parts import TRIGGERS
 from vepa.corpus.episode import Episode, Spent
 from vepa.corpus.events import EventRecord
+from vepa.files import canonical_json, sha256_of
 from vepa.policy.event import Unit
 
-__all__ = ["episode_row", "figures_of", "jsonl", "labelled_events", "outcome_table"]
+__all__ = [
+    "content_sha256",
+    "episode_row",
+    "figures_of",
+    "jsonl",
+    "labelled_events",
+    "outcome_table",
+    "pretty",
+]
 
 
 def labelled_events(episodes: Iterable[Episode], unit: Unit) -> Iterator[EventRecord]:
@@ -60,6 +69,14 @@ def jsonl(records: Iterable[Any]) -> str:
     return "".join(record.model_dump_json(exclude_none=True) + "\n" for record in records)
 
 
+def content_sha256(episodes: Iterable[Episode]) -> str:
+    """SHA-256 over what happened in all episodes, in whatever order they come.
+
+    Timing, cost, tries and versions are no part of it (see `Episode.content_hash`).
+    """
+    return sha256_of(canonical_json(sorted(episode.content_hash for episode in episodes)))
+
+
 def episode_row(episode: Episode) -> dict[str, Any]:
     """An episode as a row of a table."""
     return {
@@ -99,6 +116,7 @@ def figures_of(episodes: Sequence[Episode], seconds: float | None = None) -> dic
         trigger for episode in episodes for trigger in episode.intended if trigger is not None
     )
     return {
+        "content_sha256": content_sha256(episodes),
         "episodes": len(episodes),
         "tasks": len({episode.task for episode in episodes}),
         "steps": sum(episode.steps for episode in episodes),

@@ -138,10 +138,11 @@ class CorpusSession:
             runtime=plan.profile.runtime,
             progress=progress,
         )
-        player = plan.collection.player(plan.materials, settings)
+        self._player = plan.collection.player(plan.materials, settings)
+        self._stopped = threading.Event()
         self._settled: dict[str, list[tuple[Episode, bool]]] = {}
         self._guard = threading.Lock()
-        self._round = plan.collection.round(player, self.pool, self._told)
+        self._round = plan.collection.round(self._player, self.pool, self._told)
 
     @property
     def result(self) -> Collected:
@@ -154,9 +155,16 @@ class CorpusSession:
         An episode is missing from the answer when it could not be played (`result` says why).
         """
         for order in self.plan.orders[task]:
+            if self._stopped.is_set():
+                break
             self._round.settle(order)
         with self._guard:
             return self._settled.pop(task, [])
+
+    def stop(self) -> None:
+        """Begin no episode any more, and let those that are being played end without a result."""
+        self._stopped.set()
+        self._player.stop()
 
     def close(self) -> None:
         """Stop the offices and let go of the folder."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from vepa.collect.report.page import corpus_report
 from vepa.collect.runs.products import (
     episode_row,
     figures_of,
@@ -29,6 +30,7 @@ __all__ = [
     "collect_task",
     "cost_markdown",
     "end_corpus",
+    "leave_corpus",
     "read_figures",
     "write_products",
 ]
@@ -90,6 +92,18 @@ def collect_task(folder: str | Path, task: str) -> dict[str, Any]:
     }
 
 
+def leave_corpus(folder: str | Path) -> None:
+    """End early, on an error or an interrupt: episodes in the middle end without a result.
+
+    What was played is kept. Does nothing for a folder that this process does not hold.
+    """
+    with _GUARD:
+        session = _SESSIONS.pop(str(folder), None)
+    if session is not None:
+        session.stop()
+        session.close()
+
+
 def end_corpus(folder: str | Path) -> dict[str, Any]:
     """Stop the offices and let go of the folder; what became of the orders.
 
@@ -120,10 +134,28 @@ def write_products(
     profile: str, project: str | None = None, artifacts: str | None = None,
     seconds: float | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Write trajectories, events, the table of episodes and `corpus.json`; the figures.
+    """Write trajectories, events, the table of episodes, `corpus.json` and the report.
 
-    `events.step.jsonl` and `events.call.jsonl` hold the parser's events with the labels that a
-    script gives; `evolve.yaml` is the profile with which a policy evolves on the former.
+    What is there already, byte for byte, is not touched. `events.step.jsonl` and
+    `events.call.jsonl` hold the parser's events with the labels that a script gives; `evolve.yaml`
+    is the profile with which a policy evolves on the former.
+
+    Parameters
+    ----------
+    profile, project, artifacts
+        As in `begin_corpus`.
+    seconds
+        Wall time of the collection; None when nothing was played: the time of the last one stays.
+
+    Returns
+    -------
+    dict
+        The figures, `folder`, `report` and `outcomes` (a row a model).
+
+    Raises
+    ------
+    RunError
+        When episodes are missing.
     """
     plan = _planned(profile, project, artifacts)
     episodes = _episodes(plan)
@@ -131,12 +163,14 @@ def write_products(
     before = _before(plan.folder)
     if seconds is None and before is not None:
         figures["seconds"]["wall"] = before["seconds"]["wall"]
+    steps = list(labelled_events(episodes, "step"))
     products = {
         "trajectories.jsonl": jsonl(episode.trajectory for episode in episodes),
         "events.call.jsonl": jsonl(labelled_events(episodes, "call")),
-        "events.step.jsonl": jsonl(labelled_events(episodes, "step")),
+        "events.step.jsonl": jsonl(steps),
         "episodes.json": pretty([episode_row(episode) for episode in episodes]),
         "corpus.json": pretty({"profile": plan.name, **figures}),
+        "report.html": corpus_report(plan, episodes, steps, figures),
     }
     if plan.profile.evolve is not None:
         products["evolve.yaml"] = _evolving(plan)
@@ -144,7 +178,12 @@ def write_products(
         path = plan.folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
             write_atomic(path, text)
-    return {**figures, "folder": str(plan.folder), "outcomes": outcome_table(episodes)}
+    return {
+        **figures,
+        "folder": str(plan.folder),
+        "report": str(plan.folder / "report.html"),
+        "outcomes": outcome_table(episodes),
+    }
 
 
 def read_figures(folder: str | Path) -> dict[str, Any]:
