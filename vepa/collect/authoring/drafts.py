@@ -115,7 +115,7 @@ def pretty_yaml(data: Mapping[str, Any]) -> str:
     """
     for dumper in (_Dumper, yaml.SafeDumper):
         text = yaml.dump(
-            dict(data), Dumper=dumper, sort_keys=False, allow_unicode=True, width=96
+            dict(data), Dumper=dumper, sort_keys=False, allow_unicode=True, width=90
         )  # fmt: skip
         if parse_document(text, "draft", SettingError).data == data:
             return str(text)
