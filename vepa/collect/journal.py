@@ -92,9 +92,7 @@ class Journal:
         except RunError as error:  # of the ledger
             raise NotKeptError(str(error)) from error
         except OSError as error:
-            raise NotKeptError(
-                f"answers cannot be kept in {self._path}: {error.strerror or error}"
-            ) from error
+            raise _not_kept(self._path, error) from error
         return reply
 
     def rewind(self) -> None:
@@ -123,6 +121,10 @@ class Journal:
         beside.replace(self._path)
 
 
+def _not_kept(path: Path, error: OSError) -> NotKeptError:
+    return NotKeptError(f"answers cannot be kept in {path}: {error.strerror or error}")
+
+
 class _Kept:
     def __init__(self, journal: Journal, model: Model, how: str, budget: Budget | None):
         self._journal = journal
@@ -144,6 +146,8 @@ def _read(path: Path) -> list[dict[str, Any]]:
         content = path.read_bytes()
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise _not_kept(path, error) from error
     entries: list[dict[str, Any]] = []
     good = 0
     while (end := content.find(b"\n", good) + 1) > 0:
