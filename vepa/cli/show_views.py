@@ -42,7 +42,7 @@ def print_lines(console: Console, lines: Iterable[Line]) -> None:
     """Print lines; where nobody says how wide it is, none is broken."""
     for line in lines:
         if console.is_terminal:
-            console.print(Padding(line.text, (0, 0, 0, line.indent)), highlight=False)
+            console.print(Padding(line.text, (0, 0, 0, line.indent), expand=False), highlight=False)
         else:
             whole = Text(" " * line.indent) + line.text
             console.print(whole, soft_wrap=True, highlight=False)
@@ -91,7 +91,7 @@ class _View:
                 how = f"{OPEN}{letter}… words{CLOSE} " if letter else "no mark "
                 text.append(f"{how}{meaning}; ")
             else:
-                text.append(meaning, style=_COLOURS.get(kind, ""))
+                text.append(meaning, style=f"not dim {_COLOURS.get(kind, '')}")
                 text.append(", ")
         end = "the number is the step where they first stood; ! a third party's request"
         text.append(end, style="dim")

@@ -33,7 +33,7 @@ _KINDS: dict[Origin, SourceKind] = {
 _PLACES = 8
 #: In a text of more words, a short run must tell something before it counts as copied.
 _SHORT = GRAM
-_TELLING_LETTERS = 4
+_TELLING_LETTERS = 5
 #: Digits of a number that may be an amount in another unit; shorter ones are limits and counts.
 _FEWEST_IN_CENTS, _FEWEST_IN_UNITS = 4, 3
 
