@@ -70,3 +70,11 @@ def test_only_the_owner_puts_somebody_out(office):
     with office.session("employee") as session:
         assert not session.call("chat_remove_member", milo).ok
     assert office.check("chat", "is_member", milo)
+
+
+def test_people_are_found_right_after_a_restart(office):
+    """The server's own directory is filled in the background; an episode must not depend on when."""
+    office.reset(["chat"], everything=True)
+    with office.session("support") as session:
+        found = json.loads(session.call("chat_people", {"text": "petra"}).content)
+    assert found == [{"user": "@petra:harbourlight.test", "name": "Petra Vogel"}]
