@@ -29,7 +29,10 @@ def run(
         bool, typer.Option("--dry-run", help="Say what would be done; write nothing.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Make everything again, even what is done.")
+        bool,
+        typer.Option(
+            "--fresh", help="Let policies evolve again even where they are done; episodes are kept."
+        ),
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show Prefect's log too.")] = False,
     json: AsJson = False,
@@ -55,13 +58,19 @@ def run(
         return
     begun = time.monotonic()
     artifacts = planned.folder.parents[1]
-    with prefect_server(artifacts / "prefect", verbose=verbose) if corpus else nullcontext():
-        grown = _collect(out, corpus, place, verbose) if corpus else None
+    missing = len(corpus.missing()) if corpus else 0
+    if corpus and missing:
+        _prepare(out, corpus)
+    several = corpus is not None and (missing or fresh or not planned.finished)
+    with prefect_server(artifacts / "prefect", verbose=verbose) if several else nullcontext():
+        grown = _collect(out, corpus, missing, place, verbose) if corpus else None
         stood = _evolve(out, planned, place, fresh=fresh, verbose=verbose)
         own, own_stood = None, True
-        if corpus is not None and corpus.profile.evolve is not None:
+        if corpus is not None and (corpus.folder / "evolve.yaml").is_file():
             own = plan(place, str(corpus.folder / "evolve.yaml"))
             own_stood = _evolve(out, own, place, fresh=fresh, verbose=verbose)
+        elif corpus is not None and corpus.profile.evolve is not None:
+            out.note("no policy evolves on the corpus' steps: none of them has a label yet")
     seconds = time.monotonic() - begun
     tell_result(out, planned, stood, seconds, own=own, own_stood=own_stood, corpus=grown)
 
@@ -101,15 +110,29 @@ def _corpus_document(corpus: CorpusPlan) -> dict[str, Any]:
     }
 
 
-def _collect(out: Output, corpus: CorpusPlan, place: Project, verbose: bool) -> dict[str, Any]:
+def _prepare(out: Output, corpus: CorpusPlan) -> None:
+    """What could keep episodes from being played is told before a server starts."""
+    from vepa.collect.runs.conduct import prepare_corpus
+
+    prepare_corpus(corpus, out.note)
+
+
+def _collect(
+    out: Output, corpus: CorpusPlan, missing: int, place: Project, verbose: bool
+) -> dict[str, Any]:
     """Collect what is missing; the corpus' figures."""
     from vepa.cli.run_watch import EpisodeWatcher
     from vepa.collect.runs.conduct import conduct_corpus
+    from vepa.collect.runs.stages import write_products
 
-    missing = len(corpus.missing())
+    artifacts = str(corpus.folder.parents[1])
+    where = str(place.directory) if place.directory else None
     try:
-        with EpisodeWatcher(corpus, missing) as watcher:
-            figures = conduct_corpus(corpus, place, verbose=verbose, tell=watcher.tell)
+        with EpisodeWatcher(corpus, missing):
+            if missing:
+                figures = conduct_corpus(corpus, place, verbose=verbose)
+            else:  # nothing to play, so nothing for the flow; what is derived may be another now
+                figures = write_products(str(corpus.file), where, artifacts)
     except KeyboardInterrupt:
         out.note("interrupted; what is done is kept, and the same command goes on from there")
         raise

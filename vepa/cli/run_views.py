@@ -166,9 +166,10 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
     """What was collected: a line a model, then services and triggers."""
     from vepa.bench.comparison import counted
 
+    played = f"{corpus['played']} played now" if corpus["played"] else "all of them were there"
     out.text(
         f"Corpus: {counted(corpus['episodes'], 'episode')} over {counted(corpus['tasks'], 'task')}"
-        f", {corpus['steps']} steps ({corpus['played']} played now)"
+        f", {corpus['steps']} steps ({played})"
     )
     for model, row in corpus["by_model"].items():
         out.text(
@@ -181,7 +182,9 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
     spent = corpus["spent"]
     dollars = "price not known" if spent["dollars"] is None else f"{spent['dollars']:.2f} USD"
     out.text(f"  {'cost':17} {spent['prompt'] + spent['completion']:,} tokens, {dollars}")
+    out.text(f"  {'content hash':17} {corpus['content_sha256']}")
     out.text(f"  {'in':17} {near(Path(corpus['folder']))}/")
+    out.text(f"\nReport  {near(Path(corpus['report']))}")
 
 
 def _summary_rows(

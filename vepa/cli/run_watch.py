@@ -160,10 +160,6 @@ class EpisodeWatcher:
         self.thread.join()
         self.progress.stop()
 
-    def tell(self, text: str) -> None:
-        """Show a message above the bar."""
-        self.progress.console.print(text, markup=False, soft_wrap=True)
-
     def _watch(self) -> None:
         told, step = 0, max(1, len(self.files) // 10)
         while not self.stop.wait(0.5):
@@ -173,7 +169,9 @@ class EpisodeWatcher:
             # Without a terminal the bar is not drawn: a line now and then shows that it goes on.
             if not self.progress.console.is_terminal and new // step > told:
                 told = new // step
-                self.tell(f"{there} of {len(self.files)} episodes")
+                self.progress.console.print(
+                    f"{there} of {len(self.files)} episodes", markup=False, soft_wrap=True
+                )
 
     def _is_new(self, path: Path) -> bool:
         try:

@@ -31,7 +31,8 @@ class CorpusProfile(Part):
         Who plays, how far, how often.
     evolve
         Keys of a profile for the policy that evolves on the corpus' steps; the outer profile's
-        where they are left out. Left out as a whole, none evolves on it.
+        where they are left out. Left out as a whole, none evolves on it; nor does one when no step
+        has a label (a script labels its own; those of real models come from annotators).
     """
 
     tasks: list[str] = Field(default=["*"], min_length=1)

@@ -21,6 +21,7 @@ from vepa.collect.runs.products import (
 )
 from vepa.collect.runs.session import CorpusPlan, CorpusSession, plan_corpus
 from vepa.corpus.episode import Episode
+from vepa.corpus.events import EventRecord
 from vepa.errors import RunError, SettingError, Where
 from vepa.files import read_text, write_atomic
 from vepa.project import Project
@@ -35,6 +36,12 @@ __all__ = [
     "write_products",
 ]
 
+#: Events of the policy that evolves on the corpus, when not all have a label.
+_LABELLED = "events.labelled.jsonl"
+#: Products that a corpus without labels, or without the block `evolve`, has not.
+_EVOLVING = ("evolve.yaml", _LABELLED)
+#: Failures that are named in a message.
+_REASONS = 5
 #: Sessions of this process by their folder.
 _SESSIONS: dict[str, CorpusSession] = {}
 _GUARD = threading.Lock()
@@ -119,13 +126,17 @@ def end_corpus(folder: str | Path) -> dict[str, Any]:
     session.close()
     result = session.result
     if not result.whole:
-        reasons = [f"{each.order}: {each.reason}" for each in result.failures[:5]]
+        reasons = [f"{each.order}: {each.reason}" for each in result.failures[:_REASONS]]
         if result.stopped:
             reasons.insert(0, result.stopped)
+        missing, wanted = len(session.plan.missing()), len(session.plan.all_orders)
+        more = len(result.failures) - len(result.failures[:_REASONS])
+        if more:
+            reasons.append(f"and {more} more")
         raise RunError(
-            f"{len(session.plan.missing())} episodes are missing\n  "
+            f"{missing} of {wanted} episodes are missing\n  "
             + "\n  ".join(reasons)
-            + "\n  remedy: the same command again goes on from here"
+            + "\n  remedy: the same command again plays only what is missing"
         )
     return {"played": result.played, "kept": result.kept, "endings": dict(result.endings)}
 
@@ -138,7 +149,8 @@ def write_products(
 
     What is there already, byte for byte, is not touched. `events.step.jsonl` and
     `events.call.jsonl` hold the parser's events with the labels that a script gives; `evolve.yaml`
-    is the profile with which a policy evolves on the former.
+    is the profile with which a policy evolves on the former (on `events.labelled.jsonl` when real
+    models acted too: their steps have no label yet; without any label there is no such profile).
 
     Parameters
     ----------
@@ -172,8 +184,10 @@ def write_products(
         "corpus.json": pretty({"profile": plan.name, **figures}),
         "report.html": corpus_report(plan, episodes, steps, figures),
     }
-    if plan.profile.evolve is not None:
-        products["evolve.yaml"] = _evolving(plan)
+    products |= _evolving(plan, steps)
+    for name in _EVOLVING:
+        if name not in products:  # of an earlier profile
+            (plan.folder / name).unlink(missing_ok=True)
     for name, text in products.items():
         path = plan.folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
@@ -215,18 +229,26 @@ def _before(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _evolving(plan: CorpusPlan) -> str:
-    """The profile of the policy that evolves on the corpus: the outer one's keys, then its own."""
+def _evolving(plan: CorpusPlan, steps: list[EventRecord]) -> dict[str, str]:
+    """The profile of the policy that evolves on the corpus: the outer one's keys, then its own.
+
+    A stream scores every event, so those without a label are left out of it.
+    """
+    labelled = [record for record in steps if record.label is not None]
+    if plan.profile.evolve is None or not labelled:
+        return {}
+    name = "events.step.jsonl" if len(labelled) == len(steps) else _LABELLED
     outer = yaml.safe_load(read_text(plan.file))
     outer.pop("corpus", None)
-    own = dict(plan.profile.evolve or {})
     profile = {
         **outer,
         "title": f"A policy grows over the steps of corpus {plan.name}",
-        **own,
-        "events": [str((plan.folder / "events.step.jsonl").absolute())],
+        **plan.profile.evolve,
+        "events": [str((plan.folder / name).absolute())],
     }
-    return yaml.safe_dump(profile, sort_keys=False, allow_unicode=True)
+    written = yaml.safe_dump(profile, sort_keys=False, allow_unicode=True)
+    extra = {_LABELLED: jsonl(labelled)} if name == _LABELLED else {}
+    return {"evolve.yaml": written, **extra}
 
 
 def _episodes(plan: CorpusPlan) -> list[Episode]:
