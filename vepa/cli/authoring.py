@@ -251,7 +251,7 @@ def _put(
     out.document({"file": str(path), "written": not dry_run, "text": text})
     out.text(text.rstrip() if dry_run else str(path))
     if not dry_run:
-        out.note(f"fill it in; `vepa validate {path}` says what is missing")
+        out.note("fill it in; `vepa validate` says what is missing")
 
 
 def _plain(name: str | None, option: str) -> str:

@@ -10,7 +10,7 @@ from vepa.services.environment import Environment
 __all__ = ["persona_skeleton", "task_skeleton"]
 
 _TASK = """\
-# A task to fill in; docs/tasks.md describes every key. `vepa validate FILE` names what is missing,
+# A task to fill in; docs/tasks.md describes every key. `vepa validate` names what is missing,
 # `vepa tasks check {id} --trace` proves it on real services. Delete the comments as you go.
 task: 1
 id: {id}
@@ -54,7 +54,7 @@ plans:
   careful: []
 """
 _PERSONA = """\
-# A persona to fill in; docs/tasks.md describes every key. `vepa validate FILE` names what is
+# A persona to fill in; docs/tasks.md describes every key. `vepa validate` names what is
 # missing. Delete the comments as you go.
 persona: 1
 id: {id}
