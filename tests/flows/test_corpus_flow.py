@@ -1,0 +1,237 @@
+"""`vepa run` with a corpus, as real processes: Prefect, artifacts, kill -9, failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_corpus import tiny_project
+from tiny_office import cache_folder, write_environment
+
+from vepa.bench.runs.server import TemporaryServer, quiet_environment
+from vepa.services.places import Places
+from vepa.services.runtimes import processes
+
+pytestmark = pytest.mark.integration
+
+#: How long a process may take on a busy machine.
+LIMIT = 150
+#: Asks Prefect's own client what a server knows.
+ASK = """
+import json
+from prefect.client.orchestration import get_client
+with get_client(sync_client=True) as client:
+    flows = [[run.name.partition("-")[0], run.state_type.value] for run in client.read_flow_runs()]
+    tasks = [[run.name, run.state_type.value] for run in client.read_task_runs()]
+    kept = [[each.key, each.type, each.data] for each in client.read_artifacts()]
+print(json.dumps({"flows": flows, "tasks": tasks, "artifacts": kept}))
+"""
+
+
+@pytest.fixture(scope="module")
+def cache() -> Iterator[Places]:
+    with cache_folder() as places:
+        yield places
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One Prefect server for all processes of these tests."""
+    home = tmp_path_factory.mktemp("prefect")
+    with TemporaryServer(home, quiet_environment(home)) as running:
+        yield running.api_url
+
+
+@pytest.fixture(scope="module")
+def variables(cache: Places, server: str) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PREFECT_", "VEPA_")) and not name.lower().endswith("_proxy")
+    }
+    return {**kept, "VEPA_CACHE": str(cache.root), "PREFECT_API_URL": server}
+
+
+def start(folder: Path, variables: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "vepa", "run", "--profile", "tiny", *arguments],
+        cwd=folder,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ran(folder: Path, variables: dict[str, str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a whole run."""
+    process = start(folder, variables, *arguments)
+    out, err = process.communicate(timeout=LIMIT)
+    return process.returncode, out, err
+
+
+def corpus_of(folder: Path) -> dict[str, Any]:
+    figures: dict[str, Any] = json.loads(
+        (folder / "artifacts" / "corpus" / "tiny" / "corpus.json").read_text()
+    )
+    return figures
+
+
+def nothing_runs(cache: Places) -> None:
+    assert [*processes.launchers(cache.root), *processes.leftovers(cache.root)] == []
+
+
+@pytest.fixture(scope="module")
+def whole(
+    variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any], str]:
+    """A project, what `vepa run --json` told of it, and what it said; look, do not touch."""
+    folder = tiny_project(tmp_path_factory.mktemp("whole"), more=4)
+    code, out, err = ran(folder, variables, "--json")
+    assert code == 0, err
+    return folder, json.loads(out), err
+
+
+def test_the_run_collects_then_evolves_apart(
+    whole: tuple[Path, dict[str, Any], str], cache: Places
+) -> None:
+    folder, told, err = whole
+    corpus = told["corpus"]
+    place = folder / "artifacts" / "corpus" / "tiny"
+    assert (corpus["episodes"], corpus["played"], corpus["tasks"]) == (7, 7, 6)
+    assert corpus["report"] == str(place / "report.html")
+    assert Path(corpus["report"]).is_file()
+    assert corpus["content_sha256"] == corpus_of(folder)["content_sha256"]
+    assert told["id"] != told["corpus_policy"]["id"]
+    for one in (told, told["corpus_policy"]):
+        assert one["already_finished"] is False
+        assert Path(one["report"]).is_file()
+    assert "corpus of 7 episodes in artifacts/corpus/tiny/: 7 to play" in err
+    assert err.count("round  1 ") == 2, "both policies, apart"
+    assert "Traceback" not in err
+    nothing_runs(cache)
+
+
+def test_prefect_knows_what_was_collected(
+    whole: tuple[Path, dict[str, Any], str], variables: dict[str, str]
+) -> None:
+
+    asked = subprocess.run(
+        [sys.executable, "-c", ASK],
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT,
+    )
+    known = json.loads(asked.stdout)
+    assert ["corpus", "COMPLETED"] in known["flows"]
+    assert {f"collect-memo-{name}" for name in ("milk", "rent", "0", "1", "2", "3")} <= {
+        name for name, state in known["tasks"] if state == "COMPLETED"
+    }
+    kept = {key: (kind, data) for key, kind, data in known["artifacts"]}
+    assert kept["corpus"] == ("progress", 100.0)
+    kind, rows = kept["tasks"]
+    rows = json.loads(rows) if isinstance(rows, str) else rows
+    assert kind == "table"
+    assert [(row["task"], row["episodes"]) for row in rows][-1] == ("memo-rent", 2)
+    kind, rows = kept["outcomes"]
+    rows = json.loads(rows) if isinstance(rows, str) else rows
+    assert kind == "table"
+    assert {row["model"]: row["unsafe"] for row in rows} == {
+        "scripted/careful": 0,
+        "scripted/gullible": 1,
+    }
+    kind, text = kept["cost"]
+    assert kind == "markdown"
+    assert "0 tokens read" in text
+
+
+def test_a_second_run_plays_nothing(
+    whole: tuple[Path, dict[str, Any], str], variables: dict[str, str]
+) -> None:
+    folder, before, _ = whole
+    # No server answers there: a run with nothing to do needs none.
+    nowhere = {**variables, "PREFECT_API_URL": "http://127.0.0.1:9/api"}
+    stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")}
+    code, out, err = ran(folder, nowhere)
+    assert code == 0, err
+    assert "all of them are there" in err
+    assert "all of them were there" in out
+    assert before["corpus"]["content_sha256"] in out
+    assert out.count("\nReport  ") == 3
+    assert "Report  artifacts/corpus/tiny/report.html" in out
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")} == stamps
+    assert len(stamps) == 7
+
+
+def test_killed_and_run_again_it_is_the_same_corpus(
+    whole: tuple[Path, dict[str, Any], str],
+    variables: dict[str, str],
+    tmp_path: Path,
+    cache: Places,
+) -> None:
+    seed = int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
+    sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")
+    folder = tiny_project(tmp_path / "killed", more=4)
+    process = start(folder, variables)
+    wanted = random.Random(seed).randrange(1, 7)
+    end = time.monotonic() + LIMIT
+    while len(list(folder.rglob("*.episode.json"))) < wanted and time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    time.sleep(random.Random(seed + 1).uniform(0.0, 0.2))
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=LIMIT)
+    there = len(list(folder.rglob("*.episode.json")))
+    assert wanted <= there
+    code, out, err = ran(folder, variables, "--json")
+    assert code == 0, err
+    told = json.loads(out)["corpus"]
+    assert told["played"] == 7 - there, err
+    assert told["content_sha256"] == whole[1]["corpus"]["content_sha256"]
+    nothing_runs(cache)
+
+
+def test_an_interrupt_ends_it_and_keeps_what_is_there(
+    variables: dict[str, str], tmp_path: Path, cache: Places
+) -> None:
+    folder = tiny_project(tmp_path / "interrupted", more=30)
+    process = start(folder, variables)
+    end = time.monotonic() + LIMIT
+    while not list(folder.rglob("*.episode.json")) and time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, err
+    assert "what is done is kept" in err
+    assert "Traceback" not in err
+    assert 1 <= len(list(folder.rglob("*.episode.json"))) < 33
+    nothing_runs(cache)
+
+
+def test_episodes_that_fail_end_it_with_reasons(
+    variables: dict[str, str], tmp_path: Path, cache: Places
+) -> None:
+    folder = tiny_project(tmp_path / "failing")
+    write_environment(folder, mode="refuses")  # its seed is not taken
+    code, out, err = ran(folder, variables, "--json")
+    assert code == 1, err
+    (message,) = (json.loads(out)["error"]["message"],)
+    assert message.startswith("3 of 3 episodes are missing")
+    assert "no memos today" in message
+    assert "remedy: the same command again" in message
+    assert "Traceback" not in err
+    assert not (folder / "artifacts" / "runs").exists(), "nothing evolves on half a corpus"
+    nothing_runs(cache)
