@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_servers import FAKE_KEY, Cut, Fail, ModelServer, Refuse, Say, Seen, Slow
+from model_servers import FAKE_KEY, Cut, Data, Fail, ModelServer, Refuse, Say, Seen, Slow
 from tiny_office import ROOT, cache_folder
 from tiny_tasks import write_project
 from wire_collecting import Desk, of_user, turn_of
 
+from vepa.collect.collecting import Collection
 from vepa.collect.pool import OfficePool
 from vepa.errors import ModelError
-from vepa.llm import Prices
+from vepa.llm import ModelSettings, Prices
+from vepa.services import Office
 
 LOOP = [Say(calls=[("memos_list", {})])]
 
@@ -167,6 +169,63 @@ def test_a_user_model_that_declines_ends_the_episode(desk: Desk) -> None:
 
 def test_the_content_filter_is_a_refusal(desk: Desk) -> None:
     assert desk.one([Refuse(filtered=True)]).ending.reason == "refusal"
+
+
+def test_an_episode_budget_means_the_same_after_a_break(desk: Desk) -> None:
+    """What was answered before counts again: otherwise an episode would go further after a kill."""
+    bound = {"episode_tokens": 3000, "asked": {"max_attempts": 1}}
+    whole = desk.one(LOOP, **bound)
+    turns = len(whole.turns)
+    assert whole.ending.reason == "budget"
+    assert turns >= 3
+    desk.folder = desk.folder.with_name("broken")
+    result = desk.collect([*LOOP * 2, Fail(500)], "memo-milk", **bound)
+    assert len(result.failures) == 1
+    again = desk.one(LOOP, **bound)
+    assert (again.ending, len(again.turns)) == (whole.ending, turns)
+    assert desk.server.requests == turns - 2
+
+
+def test_agent_and_user_of_two_providers(desk: Desk) -> None:
+    other = "anthropic/claude-sonnet-4-5"
+
+    def plan(seen: Seen) -> Any:
+        if of_user(seen):
+            assert seen.wire == "anthropic"
+            return Data({"done": turn_of(seen) > 1, "say": "Yes, that one."})
+        assert seen.wire == "openai"
+        return agent(seen) if turn_of(seen) != 1 else Say("That one?")
+
+    settings = {
+        desk.model: ModelSettings(api_base=desk.server.openai),
+        other: ModelSettings(api_base=desk.server.anthropic),
+    }
+    episode = desk.one(plan, user=other, model_settings=settings)
+    assert [step.text for step in episode.trajectory.steps if step.kind == "user"][1:] == [
+        "Yes, that one."
+    ]
+    desk.adds_up()
+    by_model = Collection(desk.folder).ledger.totals("model")
+    assert by_model[other].prompt == episode.user_spent.prompt > 0
+
+
+def test_two_offices_at_once_with_a_bad_provider(
+    desk: Desk, office: Office, cache: Any, keys: str
+) -> None:
+    def plan(seen: Seen) -> Any:
+        return Fail(503) if seen.number % 5 == 4 else agent(seen)
+
+    environments = list(desk.materials.environments.values())
+    with Office.start(environments, desk.materials.world_file, root=cache) as second:
+        desk.pool = OfficePool([], desk.materials.world_file, offices=[office, second])
+        result = desk.collect(plan, seeds=4, asked={"max_attempts": 6})
+    assert (result.whole, result.played) == (True, 8)
+    assert desk.server.most_at_once == 2
+    assert len({each.id for each in desk.episodes()}) == 8
+    assert desk.server.answered == 24
+    desk.adds_up()
+    spent = sum(each.spent.prompt + each.spent.completion for each in desk.episodes())
+    assert spent == desk.server.prompt + desk.server.completion
 
 
 def _command(project: Path, cache: Path, **more: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,9 @@ from vepa.services.world import World
 
 __all__ = ["Beside", "Recorder", "premises_of"]
 
+#: Letters of a raw answer that are kept: an episode of many large ones has to stay readable.
+_RAW = 1_000_000
+
 
 def premises_of(world: World, role: str) -> Premises:
     """What is known of the setting to whoever acts as this account: no label, no task.
@@ -209,7 +212,7 @@ class Recorder:
             content=utf8_text(outcome.content),
             error=error_kind,
             truncated=outcome.truncated,
-            raw=utf8_text(json.dumps(outcome.raw, ensure_ascii=False, default=str)),
+            raw=_bounded(utf8_text(json.dumps(outcome.raw, ensure_ascii=False, default=str))),
             seconds=round(outcome.seconds, 6),
         )
 
@@ -244,3 +247,7 @@ class Recorder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _bounded(raw: str) -> str:
+    return raw if len(raw) <= _RAW else f"{raw[:_RAW]}\n[cut: {len(raw) - _RAW} more characters]"
