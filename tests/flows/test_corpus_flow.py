@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 from tiny_corpus import tiny_project
-from tiny_office import cache_folder, write_environment
+from tiny_office import ROOT, cache_folder, write_environment
 
 from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.services.places import Places
 from vepa.services.runtimes import processes
 
-pytestmark = pytest.mark.integration
+# One worker runs them all: they share a server and a finished run.
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("corpus-flow")]
 
 #: How long a process may take on a busy machine.
 LIMIT = 150
@@ -34,6 +35,14 @@ with get_client(sync_client=True) as client:
     tasks = [[run.name, run.state_type.value] for run in client.read_task_runs()]
     kept = [[each.key, each.type, each.data] for each in client.read_artifacts()]
 print(json.dumps({"flows": flows, "tasks": tasks, "artifacts": kept}))
+"""
+#: The flow alone, as `python flows/corpus.py` runs it; nothing evolves.
+FLOW = """
+import sys
+from pathlib import Path
+from vepa.bench.runs.conduct import load_flow
+flow = load_flow(Path(sys.argv[1], "flows", "corpus.py"), "corpus")
+flow(profile="tiny", project=sys.argv[2], artifacts=str(Path(sys.argv[2], "artifacts")))
 """
 
 
@@ -62,8 +71,16 @@ def variables(cache: Places, server: str) -> dict[str, str]:
 
 
 def start(folder: Path, variables: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+    return _process(folder, variables, "-m", "vepa", "run", "--profile", "tiny", *arguments)
+
+
+def start_flow(folder: Path, variables: dict[str, str]) -> subprocess.Popen[str]:
+    return _process(folder, variables, "-c", FLOW, str(ROOT), str(folder))
+
+
+def _process(folder: Path, variables: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "vepa", "run", "--profile", "tiny", *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
         env=variables,
         stdout=subprocess.PIPE,
@@ -125,7 +142,6 @@ def test_the_run_collects_then_evolves_apart(
 def test_prefect_knows_what_was_collected(
     whole: tuple[Path, dict[str, Any], str], variables: dict[str, str]
 ) -> None:
-
     asked = subprocess.run(
         [sys.executable, "-c", ASK],
         env=variables,
@@ -184,7 +200,7 @@ def test_killed_and_run_again_it_is_the_same_corpus(
     seed = int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
     sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")
     folder = tiny_project(tmp_path / "killed", more=4)
-    process = start(folder, variables)
+    process = start_flow(folder, variables)
     wanted = random.Random(seed).randrange(1, 7)
     end = time.monotonic() + LIMIT
     while len(list(folder.rglob("*.episode.json"))) < wanted and time.monotonic() < end:
@@ -193,13 +209,13 @@ def test_killed_and_run_again_it_is_the_same_corpus(
     time.sleep(random.Random(seed + 1).uniform(0.0, 0.2))
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=LIMIT)
-    there = len(list(folder.rglob("*.episode.json")))
-    assert wanted <= there
-    code, out, err = ran(folder, variables, "--json")
-    assert code == 0, err
-    told = json.loads(out)["corpus"]
-    assert told["played"] == 7 - there, err
-    assert told["content_sha256"] == whole[1]["corpus"]["content_sha256"]
+    stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")}
+    process = start_flow(folder, variables)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err
+    assert corpus_of(folder)["content_sha256"] == whole[1]["corpus"]["content_sha256"]
+    assert corpus_of(folder)["episodes"] == 7
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps, "not played again"
     nothing_runs(cache)
 
 
@@ -228,7 +244,7 @@ def test_episodes_that_fail_end_it_with_reasons(
     write_environment(folder, mode="refuses")  # its seed is not taken
     code, out, err = ran(folder, variables, "--json")
     assert code == 1, err
-    (message,) = (json.loads(out)["error"]["message"],)
+    message = json.loads(out)["error"]["message"]
     assert message.startswith("3 of 3 episodes are missing")
     assert "no memos today" in message
     assert "remedy: the same command again" in message

@@ -58,9 +58,7 @@ def run(
         return
     begun = time.monotonic()
     artifacts = planned.folder.parents[1]
-    missing = len(corpus.missing()) if corpus else 0
-    if corpus and missing:
-        _prepare(out, corpus)
+    missing = _prepare(out, corpus) if corpus else 0
     several = corpus is not None and (missing or fresh or not planned.finished)
     with prefect_server(artifacts / "prefect", verbose=verbose) if several else nullcontext():
         grown = _collect(out, corpus, missing, place, verbose) if corpus else None
@@ -110,11 +108,16 @@ def _corpus_document(corpus: CorpusPlan) -> dict[str, Any]:
     }
 
 
-def _prepare(out: Output, corpus: CorpusPlan) -> None:
-    """What could keep episodes from being played is told before a server starts."""
+def _prepare(out: Output, corpus: CorpusPlan) -> int:
+    """How many episodes are to be played; what could keep them from it is told at once."""
+    from vepa.cli.run_watch import corpus_line
     from vepa.collect.runs.conduct import prepare_corpus
 
-    prepare_corpus(corpus, out.note)
+    missing = len(corpus.missing())
+    out.note(corpus_line(corpus, missing))
+    if missing:
+        prepare_corpus(corpus, out.note)
+    return missing
 
 
 def _collect(

@@ -178,7 +178,8 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
         )
     reached = [name for name, count in corpus["steps_by_trigger"].items() if count]
     services = corpus["calls_by_environment"]
-    out.text(f"  {'reached':17} {len(services)} services, {len(reached)} triggers")
+    met = f"{counted(len(services), 'service')}, {counted(len(reached), 'trigger')}"
+    out.text(f"  {'reached':17} {met}")
     spent = corpus["spent"]
     dollars = "price not known" if spent["dollars"] is None else f"{spent['dollars']:.2f} USD"
     out.text(f"  {'cost':17} {spent['prompt'] + spent['completion']:,} tokens, {dollars}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vepa.bench.runs.run import Run
     from vepa.collect.runs.session import CorpusPlan
 
-__all__ = ["EpisodeWatcher", "Watcher", "line"]
+__all__ = ["EpisodeWatcher", "Watcher", "corpus_line", "line"]
 
 
 class Watcher:
@@ -118,7 +118,6 @@ class EpisodeWatcher:
             TimeElapsedColumn,
         )
 
-        self.folder = plan.folder / "episodes"
         self.files = [plan.folder / "episodes" / order.file for order in plan.all_orders]
         self.missing = missing
         self.began = 0.0
@@ -138,15 +137,8 @@ class EpisodeWatcher:
     def __enter__(self) -> Self:
         import time
 
-        from vepa.bench.comparison import counted
-
         self.began = time.time()
         self.progress.start()
-        console = self.progress.console
-        total = len(self.files)
-        text = f"corpus of {counted(total, 'episode')} in {near(self.folder.parent)}/"
-        left = f"{self.missing} to play" if self.missing else "all of them are there"
-        console.print(f"{text}: {left}", markup=False, soft_wrap=True)
         self.thread.start()
         return self
 
@@ -178,6 +170,14 @@ class EpisodeWatcher:
             return path.stat().st_mtime >= self.began
         except OSError:
             return False
+
+
+def corpus_line(plan: CorpusPlan, missing: int) -> str:
+    """What stands in a corpus' folder, and what is still to be played."""
+    from vepa.bench.comparison import counted
+
+    left = f"{missing} to play" if missing else "all of them are there"
+    return f"corpus of {counted(len(plan.all_orders), 'episode')} in {near(plan.folder)}/: {left}"
 
 
 def line(stage: str, figures: Mapping[str, Any]) -> str:

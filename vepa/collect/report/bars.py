@@ -15,10 +15,10 @@ from vepa.collect.page.signs import visible
 
 __all__ = ["Row", "cell_bar", "stacked"]
 
-_WIDTH, _LEFT, _RIGHT = 460, 132, 46
+_WIDTH, _LEFT, _RIGHT = 460, 158, 46
 _ROW, _THICK = 34, 20
 #: Letters of a row's name that fit beside its bar.
-_LETTERS = 19
+_LETTERS = 17
 #: A number is written into a part that is at least so wide.
 _WRITTEN = 20
 
