@@ -139,7 +139,6 @@ class CorpusSession:
             progress=progress,
         )
         self._player = plan.collection.player(plan.materials, settings)
-        self._stopped = threading.Event()
         self._settled: dict[str, list[tuple[Episode, bool]]] = {}
         self._guard = threading.Lock()
         self._round = plan.collection.round(self._player, self.pool, self._told)
@@ -155,15 +154,12 @@ class CorpusSession:
         An episode is missing from the answer when it could not be played (`result` says why).
         """
         for order in self.plan.orders[task]:
-            if self._stopped.is_set():
-                break
             self._round.settle(order)
         with self._guard:
             return self._settled.pop(task, [])
 
     def stop(self) -> None:
         """Begin no episode any more, and let those that are being played end without a result."""
-        self._stopped.set()
         self._player.stop()
 
     def close(self) -> None:
