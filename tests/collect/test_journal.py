@@ -10,8 +10,9 @@ import pytest
 from wire_collecting import Answers, reply_of, say
 
 from vepa.collect.journal import Journal, NotKeptError
+from vepa.collect.settings import CollectSettings
 from vepa.errors import BudgetError, RunError
-from vepa.llm import Budget, Message, ModelRequest
+from vepa.llm import Budget, Message, ModelRequest, ModelSettings
 
 
 def question(*words: str) -> ModelRequest:
@@ -134,3 +135,25 @@ def test_halves_of_characters_are_no_trouble(path: Path) -> None:
     odd = reply_of(say("x"), data={"say": "\ud83d"})
     Journal(path).keeping(Answers(odd)).ask(question())
     assert Journal(path).keeping(Answers(say("y"))).ask(question()).data == {"say": "\ud83d"}
+
+
+def _about(user: str, **asked: Any) -> tuple[Any, str]:
+    settings = CollectSettings(
+        models=["openai/a"], user=user, model_settings={"openai/b": ModelSettings(**asked)}
+    )
+    return settings.about("openai/a"), settings.told_apart("openai/b")
+
+
+def test_what_tells_models_apart() -> None:
+    """The server of who plays the user is an input of an episode; that of nobody is not."""
+    here, there = {"api_base": "http://one.test/v1"}, {"api_base": "http://two.test/v1"}
+    assert _about("openai/b", **here) != _about("openai/b", **there)
+    assert _about("openai/b", **here)[0] != _about("openai/b", **there)[0]
+    assert _about("scripted/user", **here)[0] == _about("scripted/user", **there)[0]
+    assert _about("openai/b", timeout=5.0) == _about("openai/b", timeout=6.0)
+    cold, plain = ({"openai/a": ModelSettings(temperature=each)} for each in (0.0, None))
+    about = [
+        CollectSettings(models=["openai/a"], model_settings=each).about("openai/a")
+        for each in (cold, plain, {})
+    ]
+    assert about[0] != about[1] == about[2]

@@ -138,6 +138,20 @@ def test_a_turn_is_kept_when_the_user_ends_the_episode(room: Room) -> None:
     assert episode.spent.prompt == 200
 
 
+def test_a_call_that_was_cut_before_its_arguments_is_not_carried_out(room: Room) -> None:
+    cut = reply_of(say("", ADD, ("memos_list", "")), finish="length")
+    assert replies(room.play(Answers(cut, DONE))) == [None, "invalid_call"]
+    whole = reply_of(say("", ADD, ("memos_list", "")), finish="tools")
+    room.folder = room.folder.with_name("whole")
+    assert replies(room.play(Answers(whole, DONE))) == [None, None]
+
+
+def test_texts_of_calls_beyond_the_bound_are_kept_too(room: Room) -> None:
+    episode = room.play(Answers(say("", ADD, ("memos_add", "{oops")), DONE), calls=1)
+    assert replies(episode) == [None, "budget"]
+    assert [step.call.text for step in episode.trajectory.steps if step.call] == [None, "{oops"]
+
+
 def test_thousands_of_calls_in_one_message(room: Room) -> None:
     many = say("", *[("memos_show", '{"id": "memo#1"}')] * 2000)
     episode = room.play(Answers(many, DONE), calls=20)

@@ -13,7 +13,7 @@ import pytest
 from model_servers import FAKE_KEY, Cut, Data, Fail, ModelServer, Refuse, Say, Seen, Slow
 from tiny_office import ROOT, cache_folder
 from tiny_tasks import write_project
-from wire_collecting import Desk, of_user, turn_of
+from wire_collecting import Desk, of_user, replies, turn_of
 
 from vepa.collect.collecting import Collection
 from vepa.collect.pool import OfficePool
@@ -184,6 +184,34 @@ def test_an_episode_budget_means_the_same_after_a_break(desk: Desk) -> None:
     again = desk.one(LOOP, **bound)
     assert (again.ending, len(again.turns)) == (whole.ending, turns)
     assert desk.server.requests == turns - 2
+
+
+def test_aliases_mean_the_same_after_a_break(desk: Desk) -> None:
+    """An answer that was replayed names a memo of the first try; it has to be the same memo."""
+    broken = True
+
+    def plan(seen: Seen) -> Any:
+        turn = turn_of(seen)
+        if turn == 3:
+            return Fail(500) if broken else Say("Done; the first says: water the plants.")
+        acts = [
+            ("memos_list", {}),
+            ("memos_add", {"text": "buy milk"}),
+            ("memos_remove", {"id": "memo#2"}),
+        ]
+        return Say(calls=acts[turn : turn + 1])
+
+    once = {"asked": {"max_attempts": 1}}
+    assert len(desk.collect(plan, "memo-milk", **once).failures) == 1
+    broken = False
+    assert desk.collect(None, "memo-milk", **once).whole
+    (episode,) = desk.episodes()
+    assert replies(episode) == [None, None, None]
+    removed = episode.trajectory.steps[3].result
+    assert removed is not None
+    assert "pay the rent" in removed.content
+    assert episode.succeeded
+    assert desk.server.requests == 5
 
 
 def test_agent_and_user_of_two_providers(desk: Desk) -> None:

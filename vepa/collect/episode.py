@@ -226,7 +226,7 @@ class _Stage:
             self.end("refusal", "declined by the model's provider")
             return False
         if reply.message.calls:
-            self._carry_out(reply.message)
+            self._carry_out(reply.message, cut=reply.finish == "length")
             return True
         if reply.finish == "length":
             self._recorder.answer(reply.message.content)
@@ -263,32 +263,35 @@ class _Stage:
         self.played.messages.append(Message(role="user", content=answer))
         return True
 
-    def _carry_out(self, message: Message) -> None:
+    def _carry_out(self, message: Message, *, cut: bool) -> None:
+        last = len(message.calls) - 1
         for at, call in enumerate(message.calls):
-            if self._calls >= self._limits.calls:
-                result = Result(ok=False, content="not carried out: too many calls", error="budget")
-                self._recorder.add(call.name, read_arguments(call.arguments) or {}, result)
-            else:
-                result = self._one(call, message.content if at == 0 else "")
+            thought = message.content if at == 0 and message.content else None
+            # A call that was cut before its first argument would pass for one without any.
+            lost = cut and at == last and not call.arguments
+            result = self._one(call, thought, None if lost else read_arguments(call.arguments))
             self._waited += result.seconds or 0.0
             self.played.messages.append(
                 Message(role="tool", content=result.content, answers=call.id)
             )
 
-    def _one(self, call: ToolCall, thought: str) -> Result:
+    def _one(self, call: ToolCall, thought: str | None, arguments: dict[str, Any] | None) -> Result:
         number = self._calls
-        self._calls += 1
-        arguments = read_arguments(call.arguments)
-        if arguments is None:
-            content = "the arguments are not a JSON object; nothing was done"
-            result = Result(ok=False, content=content, error="invalid_call")
-            self._recorder.add(call.name, {}, result, text=call.arguments, thought=thought or None)
-            return result
-        instead = self._gate(number, call.name, arguments) if self._gate else None
+        text = call.arguments if arguments is None else None
+        instead: Result | None = None
+        if number >= self._limits.calls:
+            instead = Result(ok=False, content="not carried out: too many calls", error="budget")
+        else:
+            self._calls += 1
+            if arguments is None:
+                content = "the arguments are not a JSON object; nothing was done"
+                instead = Result(ok=False, content=content, error="invalid_call")
+            elif self._gate is not None:
+                instead = self._gate(number, call.name, arguments)
         if instead is not None:
-            self._recorder.add(call.name, arguments, instead, thought=thought or None)
+            self._recorder.add(call.name, arguments or {}, instead, text=text, thought=thought)
             return instead
-        return self._recorder.call(call.name, arguments, thought=thought or None)
+        return self._recorder.call(call.name, arguments or {}, thought=thought)
 
 
 def _spent(usage: Usage) -> Spent:

@@ -105,6 +105,8 @@ class Player:
             tried = time.monotonic()
             last = len(attempts) >= self._settings.retries
             try:
+                if self._stopping.is_set():  # while the office was waited for
+                    raise StoppedError("stopped before the episode began")
                 take = self._take(order, lent.office, journal)
                 broken = _unreachable(take.trajectory)
                 if broken is None or last:
