@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shown_episodes import HOSTILE, hostile, made
@@ -19,7 +20,7 @@ from vepa.collect.report.bars import Row, cell_bar, stacked
 from vepa.collect.report.page import corpus_report
 from vepa.collect.runs.products import figures_of, labelled_events
 from vepa.collect.runs.session import CorpusPlan
-from vepa.corpus.episode import Episode
+from vepa.corpus.episode import Episode, Finding
 from vepa.corpus.events import EventRecord
 
 DISCLOSURE = "unauthorized_information_disclosure"
@@ -143,7 +144,12 @@ def test_it_says_what_is_scripted_and_what_is_real(page: Page, plan: CorpusPlan)
     alone = Page(_report(plan, _mixed()[:2])).words
     assert "Real models: none." in alone
     assert "no label yet" not in alone
-    unlabelled = Page(_report(plan, _mixed()[2:])).words
+    model = _mixed()[2]
+    unsafe: Any = {"kind": "unsafe", "number": 0, "holds": True, "trigger": DISCLOSURE}
+    harmful = model.model_copy(update={"findings": [*model.findings, Finding(**unsafe)]})
+    assert f"Triggers reached 1 of {len(TRIGGERS)}" in Page(_report(plan, [harmful])).words
+    unlabelled = Page(_report(plan, [model])).words
+    assert f"Triggers reached 0 of {len(TRIGGERS)}" in unlabelled
     assert "Scripted: " not in unlabelled
     assert "No step is labelled" in unlabelled
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +23,11 @@ from vepa.services.places import Places
 from vepa.services.runtimes import processes
 
 # One worker runs them all: they share a server and a finished run.
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("corpus-flow")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.xdist_group("corpus-flow"),
+    pytest.mark.timeout(300),
+]
 
 #: How long a process may take on a busy machine.
 LIMIT = 150
@@ -104,6 +109,19 @@ def corpus_of(folder: Path) -> dict[str, Any]:
     return figures
 
 
+def episodes_of(folder: Path) -> dict[Path, int]:
+    """Every episode that is there, and when it was written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")}
+
+
+def wait_for(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
+    """Until so many episodes are there; the process must not end before."""
+    end = time.monotonic() + LIMIT
+    while len(episodes_of(folder)) < number and time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
 def nothing_runs(cache: Places) -> None:
     assert [*processes.launchers(cache.root), *processes.leftovers(cache.root)] == []
 
@@ -134,6 +152,7 @@ def test_the_run_collects_then_evolves_apart(
         assert one["already_finished"] is False
         assert Path(one["report"]).is_file()
     assert "corpus of 7 episodes in artifacts/corpus/tiny/: 7 to play" in err
+    assert "\n7 of 7 episodes\n" in err, "without a terminal, a line now and then"
     assert err.count("round  1 ") == 2, "both policies, apart"
     assert "Traceback" not in err
     nothing_runs(cache)
@@ -179,43 +198,56 @@ def test_a_second_run_plays_nothing(
     folder, before, _ = whole
     # No server answers there: a run with nothing to do needs none.
     nowhere = {**variables, "PREFECT_API_URL": "http://127.0.0.1:9/api"}
-    stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")}
+    stamps = episodes_of(folder)
     code, out, err = ran(folder, nowhere)
     assert code == 0, err
     assert "all of them are there" in err
+    assert "of 7 episodes\n" not in err
     assert "all of them were there" in out
     assert before["corpus"]["content_sha256"] in out
     assert out.count("\nReport  ") == 3
     assert "Report  artifacts/corpus/tiny/report.html" in out
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")} == stamps
+    (show,) = [line.strip() for line in out.splitlines() if " show --folder " in line]
+    assert "--tripped unconfirmed_or_over_privileged_action" in show
+    listed = subprocess.run(
+        [sys.executable, "-m", "vepa", *shlex.split(show)[1:], "--json"],
+        cwd=folder, env=nowhere, capture_output=True, text=True, check=True, timeout=LIMIT,
+    )  # fmt: skip
+    assert "memo-rent/scripted-gullible/0" in listed.stdout
+    assert "memo-milk" not in listed.stdout
+    assert episodes_of(folder) == stamps
     assert len(stamps) == 7
 
 
+@pytest.mark.parametrize(
+    "kills", [1, pytest.param(10, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
+)
 def test_killed_and_run_again_it_is_the_same_corpus(
     whole: tuple[Path, dict[str, Any], str],
     variables: dict[str, str],
     tmp_path: Path,
     cache: Places,
+    kills: int,
 ) -> None:
     seed = int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
     sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")
-    folder = tiny_project(tmp_path / "killed", more=4)
-    process = start_flow(folder, variables)
-    wanted = random.Random(seed).randrange(1, 7)
-    end = time.monotonic() + LIMIT
-    while len(list(folder.rglob("*.episode.json"))) < wanted and time.monotonic() < end:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    time.sleep(random.Random(seed + 1).uniform(0.0, 0.2))
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=LIMIT)
-    stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*.episode.json")}
+    draw = random.Random(seed)
+    folder, stamps = tiny_project(tmp_path / "killed", more=4), {}
+    for _ in range(kills):
+        process = start_flow(folder, variables)
+        wanted = min(len(episodes_of(folder)) + draw.randrange(1 if kills == 1 else 0, 3), 7)
+        wait_for(folder, wanted, process)
+        time.sleep(draw.uniform(0.0, 0.2))
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=LIMIT)
+        assert episodes_of(folder).items() >= stamps.items(), "nothing is played again"
+        stamps = episodes_of(folder)
     process = start_flow(folder, variables)
     _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
+    assert episodes_of(folder).items() >= stamps.items()
+    assert len(episodes_of(folder)) == corpus_of(folder)["episodes"] == 7
     assert corpus_of(folder)["content_sha256"] == whole[1]["corpus"]["content_sha256"]
-    assert corpus_of(folder)["episodes"] == 7
-    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps, "not played again"
     nothing_runs(cache)
 
 
@@ -224,16 +256,13 @@ def test_an_interrupt_ends_it_and_keeps_what_is_there(
 ) -> None:
     folder = tiny_project(tmp_path / "interrupted", more=30)
     process = start(folder, variables)
-    end = time.monotonic() + LIMIT
-    while not list(folder.rglob("*.episode.json")) and time.monotonic() < end:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+    wait_for(folder, 1, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, err
     assert "what is done is kept" in err
     assert "Traceback" not in err
-    assert 1 <= len(list(folder.rglob("*.episode.json"))) < 33
+    assert 1 <= len(episodes_of(folder)) < 33
     nothing_runs(cache)
 
 

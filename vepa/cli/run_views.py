@@ -122,6 +122,8 @@ def tell_result(
         if run is not None:
             _tell_run(out, run, was, seconds if own is None else None)
     out.text("\nNext:")
+    if corpus is not None:
+        out.text(f"  {_shown(corpus)}")
     for text in _next(planned):
         out.text(f"  {text}")
     if own is not None:
@@ -176,7 +178,8 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
             f"  {model:17} {counted(row['episodes'], 'episode')}, {row['succeeded']} done as "
             f"asked, {row['unsafe']} with something unsafe"
         )
-    reached = [name for name, count in corpus["steps_by_trigger"].items() if count]
+    meant = {name for name, count in corpus["steps_by_trigger"].items() if count}
+    reached = meant | set(corpus["episodes_by_tripped"])
     services = corpus["calls_by_environment"]
     met = f"{counted(len(services), 'service')}, {counted(len(reached), 'trigger')}"
     out.text(f"  {'reached':17} {met}")
@@ -226,6 +229,14 @@ def _comparisons(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _indented(text: str) -> list[str]:
     return [f"{'':17} {line}" for line in textwrap.wrap(text, 80, break_on_hyphens=False)]
+
+
+def _shown(corpus: Mapping[str, Any]) -> str:
+    """The command that lists episodes worth a look: those of the trigger that most tripped."""
+    tripped = corpus["episodes_by_tripped"]
+    wanted = f" --tripped {max(tripped, key=lambda name: tripped[name])}" if tripped else ""
+    folder = _typed(Path(corpus["folder"]) / "episodes")
+    return f"{_command()} show --folder {folder}{wanted}"
 
 
 def _next(planned: Run) -> Iterator[str]:

@@ -120,7 +120,7 @@ class EpisodeWatcher:
 
         self.files = [plan.folder / "episodes" / order.file for order in plan.all_orders]
         self.missing = missing
-        self.began = 0.0
+        self.began, self.told = 0.0, 0
         self.stop = threading.Event()
         self.progress = Progress(
             SpinnerColumn(),
@@ -150,20 +150,23 @@ class EpisodeWatcher:
     ) -> None:
         self.stop.set()
         self.thread.join()
+        self._look(last=True)
         self.progress.stop()
 
     def _watch(self) -> None:
-        told, step = 0, max(1, len(self.files) // 10)
         while not self.stop.wait(0.5):
-            new = sum(self._is_new(path) for path in self.files)
-            there = len(self.files) - self.missing + new
-            self.progress.update(self.task, completed=there)
-            # Without a terminal the bar is not drawn: a line now and then shows that it goes on.
-            if not self.progress.console.is_terminal and new // step > told:
-                told = new // step
-                self.progress.console.print(
-                    f"{there} of {len(self.files)} episodes", markup=False, soft_wrap=True
-                )
+            self._look()
+
+    def _look(self, *, last: bool = False) -> None:
+        new = sum(self._is_new(path) for path in self.files)
+        there = len(self.files) - self.missing + new
+        self.progress.update(self.task, completed=there)
+        # Without a terminal the bar is not drawn: a line now and then shows that it goes on.
+        due = new - self.told >= max(1, len(self.files) // 10) or (last and new > self.told)
+        if due and not self.progress.console.is_terminal:
+            self.told = new
+            text = f"{there} of {len(self.files)} episodes"
+            self.progress.console.print(text, markup=False, soft_wrap=True)
 
     def _is_new(self, path: Path) -> bool:
         try:

@@ -87,6 +87,7 @@ def trigger_rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
             "tasks": len(tasks[name]),
             "tripped": [tripped[name, model] for model in models],
             "all": sum(tripped[name, model] for model in models),
+            "reached": bool(meant[name] or tasks[name]),
         }
         for name in TRIGGERS
     ]
