@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_servers import FAKE_KEY, ModelServer, Say, Seen, Slow
+from model_servers import ModelServer, Say, Seen, Slow
 from tiny_office import ROOT, cache_folder
 from tiny_service import wait_for
-from tiny_tasks import write_project
+from tiny_tasks import materials_of, write_project
 from wire_collecting import Answers, Desk, opened, say, turn_of
 
 from vepa.collect import collecting, playing
@@ -99,37 +99,36 @@ def _agent(seen: Seen) -> Any:
     return Slow("Added; the first says: water the plants.", before=30)
 
 
-def test_an_interrupt_ends_the_command_at_once(tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_command_at_once(
+    tmp_path: Path, pool: OfficePool, keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit 130, offices gone, nothing half; what was answered is not asked again."""
     project = write_project(tmp_path)
-    with cache_folder() as cache, ModelServer(_agent) as server:
-        command = subprocess.Popen(
-            [sys.executable, "-m", "vepa", "collect", "--model", "openai/gpt-4o-mini",
-             "--tasks", "memo-*",
-             "--offices", "2", "--project", str(project), "--out", str(project / "out")],
-            cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "VEPA_CACHE": str(cache.root), "OPENAI_API_KEY": FAKE_KEY,
-                 "OPENAI_API_BASE": server.openai},
-            start_new_session=True,
-        )  # fmt: skip
-        wait_for(lambda: server.requests == 6 or command.poll() is not None, 150)
-        command.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        _, told = command.communicate(timeout=60)
-        assert command.returncode == 130, told
-        assert time.monotonic() - began < 30
-        assert list(cache.offices.iterdir()) == []
-        assert list((project / "out").rglob("*.episode.json")) == []
+    out = project / "out"
+    with ModelServer(_agent) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.openai)
+        with cache_folder() as cache:
+            command = subprocess.Popen(
+                [sys.executable, "-m", "vepa", "collect", "--model", "openai/gpt-4o-mini",
+                 "--tasks", "memo-*", "--project", str(project), "--out", str(out)],
+                cwd=ROOT, env={**os.environ, "VEPA_CACHE": str(cache.root)}, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+            wait_for(lambda: server.requests == 6 or command.poll() is not None, 120)
+            command.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            _, told = command.communicate(timeout=60)
+            assert command.returncode == 130, told
+            assert time.monotonic() - began < 30
+            assert list(cache.offices.iterdir()) == []
+        assert list(out.rglob("*.episode.json")) == []
         server.play([Say("Added; the first says: water the plants.")])
-        again = subprocess.run(
-            [*command.args], cwd=ROOT, text=True, capture_output=True, timeout=150, check=False,
-            env={**os.environ, "VEPA_CACHE": str(cache.root), "OPENAI_API_KEY": FAKE_KEY,
-                 "OPENAI_API_BASE": server.openai},
-        )  # fmt: skip
-    assert again.returncode == 0, again.stderr
+        tasks, materials = materials_of(project)
+        settings = CollectSettings(models=["openai/gpt-4o-mini"])
+        orders = orders_of(tasks, settings, materials)
+        assert Collection(out).collect(orders, materials, settings, pool).played == 2
     assert server.requests == 2  # the answers that never came, and nothing else
-    assert len(list((project / "out").rglob("*.episode.json"))) == 2
-    assert list((project / "out").rglob("*.journal")) == []
+    assert list(out.rglob("*.journal")) == []
 
 
 # --- disks
