@@ -72,7 +72,7 @@ def _seed() -> int:
     return int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_killed_collection_ends_as_the_same_corpus(tmp_path: Path, kills: int) -> None:
     seed = _seed()
     sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")
@@ -103,7 +103,7 @@ def _agent(seen: Seen) -> Say:
     return Say("Added; the first says: water the plants.")
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_no_answer_is_paid_twice(
     tmp_path: Path, kills: int, monkeypatch: pytest.MonkeyPatch, keys: str
 ) -> None:

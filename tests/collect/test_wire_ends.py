@@ -272,6 +272,7 @@ def _command(project: Path, cache: Path, **more: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_command_without_a_key_and_with_a_wrong_one(tmp_path: Path) -> None:
     project = write_project(tmp_path)
     with cache_folder() as cache, ModelServer([Fail(401, message=FAKE_KEY)]) as server:

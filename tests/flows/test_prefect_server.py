@@ -10,6 +10,7 @@ import pytest
 from vepa.bench.runs.server import TemporaryServer, quiet_environment
 
 
+@pytest.mark.slow
 def test_servers_that_start_at_once_share_a_new_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

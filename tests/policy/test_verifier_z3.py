@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import z3
 from making import Maker
 from naive import matches
@@ -9,7 +10,8 @@ from naive import matches
 from vepa.policy import Policy, Rule, bundled_schema, conflicts, witness
 
 SCHEMA = bundled_schema()
-PAIRS = 10_000
+#: In every run of the tests, and in the long one.
+FEW, MANY = 2_000, 10_000
 
 
 def variables() -> list[z3.BitVecRef]:
@@ -27,10 +29,10 @@ def satisfied(rule: Rule, event: list[z3.BitVecRef]) -> list[z3.BoolRef]:
     return clauses
 
 
-def pairs(maker: Maker) -> list[tuple[Rule, Rule, bool]]:
+def pairs(maker: Maker, number: int) -> list[tuple[Rule, Rule, bool]]:
     """Pairs of an allow and a refuse rule; every other one is disjoint by exactly one field."""
     made = []
-    while len(made) < PAIRS:
+    while len(made) < number:
         one, other = maker.rule("allow", 6), maker.rule("refuse", 6)
         masks = list(other.masks)
         for at, mask in enumerate(one.masks):
@@ -49,14 +51,15 @@ def pairs(maker: Maker) -> list[tuple[Rule, Rule, bool]]:
     return made
 
 
-def test_ten_thousand_pairs_overlap_exactly_when_z3_says_so() -> None:
+@pytest.mark.parametrize("number", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_pairs_overlap_exactly_when_z3_says_so(number: int) -> None:
     maker = Maker(SCHEMA, 20_240)
     event = variables()
     solver = z3.SolverFor("QF_BV")
     for at, field in enumerate(SCHEMA.fields):
         solver.add(z3.ULT(event[at], len(field.values)))
     overlapping = 0
-    for one, other, meant in pairs(maker):
+    for one, other, meant in pairs(maker, number):
         solver.push()
         solver.add(*satisfied(one, event), *satisfied(other, event))
         overlaps = solver.check() == z3.sat
@@ -69,7 +72,7 @@ def test_ten_thousand_pairs_overlap_exactly_when_z3_says_so() -> None:
             overlapping += 1
             assert found[0].witness == common
             assert all(matches(rule.to_dict(), common) for rule in (one, other))
-    assert overlapping == PAIRS // 2
+    assert overlapping == number // 2
 
 
 def test_two_sides_of_a_policy_are_compared_and_one_side_is_not() -> None:

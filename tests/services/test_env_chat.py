@@ -73,7 +73,7 @@ def test_only_the_owner_puts_somebody_out(office):
 
 
 def test_people_are_found_right_after_a_restart(office):
-    """The server's own directory is filled in the background; an episode must not depend on when."""
+    """The server fills its own directory in the background; an episode must not depend on when."""
     office.reset(["chat"], everything=True)
     with office.session("support") as session:
         found = json.loads(session.call("chat_people", {"text": "petra"}).content)

@@ -64,6 +64,7 @@ def test_the_same_episode_reads_the_same_after_a_reset_and_in_another_office(
     assert report.unexpected == ()
 
 
+@pytest.mark.slow  # test_contract.py holds each service to it in every run
 def test_after_a_reset_every_service_is_at_its_seed(office, nine):
     record(office, episode(nine), "manager")
     office.reset()
