@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -147,15 +149,24 @@ def _check_tool(environment: Environment, at: int, tool: Tool, fault: Callable[.
     except InputError as error:
         place = ("tools", at, *(error.where.field or "").split("."))
         fault(place, f"{tool.name}: {error.message}", error.remedy or _REMEDY)
-    try:
-        Draft202012Validator.check_schema(tool.parameters)
-    except JsonSchemaError as error:
-        fault(("tools", at, "parameters"), f"{tool.name}: no JSON schema: {error.message}")
+    unfit = _no_schema(json.dumps(tool.parameters, sort_keys=True, default=str))
+    if unfit is not None:
+        fault(("tools", at, "parameters"), f"{tool.name}: no JSON schema: {unfit}")
         return
     for number, example in enumerate(tool.examples):
         complaint = _complaint(tool, example)
         if complaint:
             fault(("tools", at, "examples", number), f"{tool.name}: {complaint}")
+
+
+@lru_cache(maxsize=4096)
+def _no_schema(text: str) -> str | None:
+    """Why this is no JSON schema; remembered, since it takes 10 ms and files are read again."""
+    try:
+        Draft202012Validator.check_schema(json.loads(text))
+    except JsonSchemaError as error:
+        return str(error.message)
+    return None
 
 
 def _expressions(environment: Environment) -> list[tuple[tuple[str | int, ...], str]]:

@@ -1,0 +1,20 @@
+"""How tests are spread over workers."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module that share a fixture on one worker, which then makes it once.
+
+    Such a fixture is an office or a finished run, and takes seconds; xdist would make one on every
+    worker. Before xdist's own hook, which reads the marks.
+    """
+    for item in items:
+        made = getattr(item, "_fixtureinfo", None)
+        if made is None or item.get_closest_marker("xdist_group") is not None:
+            continue
+        if any(each[-1].scope == "module" for each in made.name2fixturedefs.values()):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
