@@ -1,11 +1,11 @@
-"""The text that a model wrote as arguments of a call, read as what can be recorded and sent on."""
+"""Texts of calls as data: what a model wrote as arguments, what a tool answered."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-__all__ = ["read_arguments"]
+__all__ = ["read_answer", "read_arguments"]
 
 #: Levels that arguments may nest: no tool needs that many, and records do not bear many more.
 _DEEPEST = 50
@@ -24,6 +24,14 @@ def read_arguments(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return arguments
+
+
+def read_answer(text: str) -> Any:
+    """What a tool answered, for templates: its data where it is JSON, the text otherwise."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _deep(value: Any, left: int = _DEEPEST) -> bool:

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vepa.collect.episode import RUN
 from vepa.collect.journal import NotKeptError
 from vepa.collect.orders import Materials, Order
-from vepa.collect.playing import RUN, Player, ServiceFailedError
+from vepa.collect.playing import Player, ServiceFailedError
 from vepa.collect.pool import OfficePool
 from vepa.collect.settings import CollectSettings
 from vepa.collect.stopping import StoppedError

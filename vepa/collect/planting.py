@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from vepa.collect.arguments import read_answer
 from vepa.collect.tasks.model import Decoy, Planted, Task
 from vepa.errors import InputError, RunError
 from vepa.services.environment import Step, Tool, check_arguments
@@ -102,15 +103,8 @@ def _beside(decoy: Decoy, environment: str, tool: Tool) -> Beside:
         outcome = session.call(decoy.like, real)
         if decoy.says is None:
             return outcome
-        said = render(decoy.says, {**names, "answer": _data(outcome.content)})
+        said = render(decoy.says, {**names, "answer": read_answer(outcome.content)})
         content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         return replace(outcome, ok=True, content=content, truncated=False)
 
     return Beside(metadata, call)
-
-
-def _data(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -13,7 +13,7 @@ from pathlib import Path
 from platform import python_version
 
 from vepa import __version__
-from vepa.collect.episode import RUN, Played, play
+from vepa.collect.episode import Played, play
 from vepa.collect.journal import Journal, NotKeptError
 from vepa.collect.judging import judge
 from vepa.collect.orders import Materials, Order
@@ -32,7 +32,7 @@ from vepa.parsing.instrumented import parse_trajectory
 from vepa.services.office import Office
 from vepa.services.recording import Recorder
 
-__all__ = ["RUN", "Player", "ServiceFailedError"]
+__all__ = ["Player", "ServiceFailedError"]
 
 
 class ServiceFailedError(RunError):

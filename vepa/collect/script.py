@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from vepa.collect.arguments import read_answer
 from vepa.collect.tasks.plan import Turn
 from vepa.errors import InputError
 from vepa.llm.messages import Message, ModelRequest, ToolCall
@@ -81,14 +82,7 @@ class PlanScript:
 
 def _answered(turn: Turn, calls: Sequence[ToolCall], answers: Mapping[str, str]) -> dict[str, Any]:
     return {
-        move.id: _data(answers.get(call.id, ""))
+        move.id: read_answer(answers.get(call.id, ""))
         for move, call in zip(turn.moves, calls, strict=True)
         if move.id
     }
-
-
-def _data(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
