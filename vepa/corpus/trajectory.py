@@ -35,9 +35,11 @@ SCHEMA_VERSION = 1
 
 _SHAPE = (
     'a trajectory is {"schema_version": 1, "id", "tools": […], "premises": {…}, "steps": '
-    '[{"index", "kind": "user" | "call" | "answer", …}], "environments"?, "task"?, "persona"?, '
-    '"model"?, "seed"?, "meta"?}'
+    '[{"index", "kind": "user" | "call" | "answer" | "observation", …}], "environments"?, '
+    '"task"?, "persona"?, "model"?, "seed"?, "system"?, "label"?, "marked"?, "format"?, "meta"?}'
 )
+#: Not part of what happened; outside the content hash.
+_BESIDE = ("id", "label", "marked", "format", "meta")
 
 
 class _Record(BaseModel):
@@ -155,30 +157,41 @@ class Result(_Record):
 
 
 class Step(_Record):
-    """One turn: of the user, a tool call with its result, or the agent's answer.
+    """One turn: of the user, a tool call with its result, the agent's words, or an observation.
 
     Attributes
     ----------
     index
         Position in the trajectory, from 0. Parallel calls are steps of their own.
     kind
-        `user`: a user turn. `call`: a tool call. `answer`: words of the agent to the user.
+        `user`: a user turn. `call`: a tool call. `answer`: words of the agent, to the user or, in
+        a team, to another agent. `observation`: words of the environment that no call gave back.
     text
-        Of a user turn or an answer.
+        Of a user turn, an answer or an observation.
     call, result
         Of a call; without a result, none was shown.
     thought
         What the model wrote for itself beside the step.
+    speaker
+        Who spoke or called, where several agents or people take part.
+    conversation
+        Number of the conversation, from 0, where a trajectory holds several one after another.
+    written
+        The turn as its source spelled it, where the other parts do not give the spelling back;
+        outside the content hash.
     seconds, cost
         Of the model's turn (cost in US dollars); outside the content hash.
     """
 
     index: int = Field(ge=0)
-    kind: Literal["user", "call", "answer"]
+    kind: Literal["user", "call", "answer", "observation"]
     text: str | None = None
     call: Call | None = None
     result: Result | None = None
     thought: str | None = None
+    speaker: str | None = None
+    conversation: int = Field(default=0, ge=0)
+    written: str | None = None
     seconds: float | None = Field(default=None, ge=0, strict=False)
     cost: float | None = Field(default=None, ge=0, strict=False)
 
@@ -209,10 +222,20 @@ class Trajectory(_Record):
         The tools that were offered.
     premises
         What was known beforehand.
+    system
+        What the operator told the agent beforehand.
     steps
         In order.
+    label
+        The verdict of whoever annotated the whole of it; no parser sees it.
+    marked
+        Index of the step that they held to be the decisive mistake; no parser sees it.
+    format
+        Name of the format that it was imported from.
     meta
-        Annotations of whoever made it; never features, outside the content hash.
+        Annotations of whoever made it; never features.
+
+    `id`, `label`, `marked`, `format` and `meta` are outside the content hash.
     """
 
     schema_version: Literal[1] = 1
@@ -224,7 +247,11 @@ class Trajectory(_Record):
     environments: dict[str, str] = {}
     tools: list[ToolMetadata] = []
     premises: Premises = Premises()
+    system: str | None = None
     steps: list[Step] = []
+    label: Literal["allow", "refuse"] | None = None
+    marked: int | None = Field(default=None, ge=0)
+    format: str | None = None
     meta: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -232,6 +259,8 @@ class Trajectory(_Record):
         for at, step in enumerate(self.steps):
             if step.index != at:
                 raise ValueError(f"steps.{at}: its index is {step.index}, not its position {at}")
+        if self.marked is not None and self.marked >= len(self.steps):
+            raise ValueError(f"marked: there is no step {self.marked}")
         for kind, names in (
             ("call id", [step.call.id for step in self.steps if step.call]),
             ("tool", [tool.name for tool in self.tools]),
@@ -243,16 +272,22 @@ class Trajectory(_Record):
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of what happened: the aliased form without id, meta, raw answers, time and cost.
+        """SHA-256 of what happened: without id, annotations, raw spelling, time and cost.
 
         Keys at their default play no part, so a later version that adds one keeps the hash.
         """
         data = self.model_dump(
             mode="json",
             exclude={
-                "id": True,
-                "meta": True,
-                "steps": {"__all__": {"seconds": True, "cost": True, "result": {"raw", "seconds"}}},
+                **dict.fromkeys(_BESIDE, True),
+                "steps": {
+                    "__all__": {
+                        "written": True,
+                        "seconds": True,
+                        "cost": True,
+                        "result": {"raw", "seconds"},
+                    }
+                },
             },
             exclude_defaults=True,
         )

@@ -93,6 +93,12 @@ class InstrumentedParser:
         self._memory.user(text)
         self._steps += 1
 
+    def observe(self, text: str) -> None:
+        """Read words of the environment that no call gave back."""
+        for document in documents(text):
+            self._memory.document(document, "tool_output", None, [])
+        self._steps += 1
+
     def propose(self, call: Call) -> EventRecord:
         """The `call` event of a proposed call, from what is known before it runs.
 
@@ -138,7 +144,10 @@ class InstrumentedParser:
             return [self.propose(step.call), self.complete(step.call, step.result)]
         if step.kind == "answer":
             return [self.answer(step.text or "")]
-        self.user(step.text or "")
+        if step.kind == "observation":
+            self.observe(step.text or "")
+        else:
+            self.user(step.text or "")
         return []
 
     # -- one call -----------------------------------------------------------------------------
@@ -241,7 +250,7 @@ def parse_call(
 def parse_step(
     so_far: Sequence[Step], step: Step, tools: Iterable[ToolMetadata], premises: Premises
 ) -> EventRecord | None:
-    """The `step` event of a call with its result, or of an answer; None for a user turn."""
+    """The `step` event of a call with its result, or of an answer; None for any other step."""
     events = _fed(so_far, tools, premises).feed(step)
     return events[-1] if events else None
 
@@ -254,7 +263,7 @@ def parse_trajectory(
     Parameters
     ----------
     trajectory
-        The episode; its task, persona, model, seed and meta are not looked at.
+        The episode; its task, persona, model, seed, annotations and meta are not looked at.
     schema, lexicon
         The bundled ones when left out.
     """

@@ -250,6 +250,8 @@ class _Reader:
         elif step.kind == "answer":
             self._note(step.text or "", "agent", step.index)
             self._memory.answer(step.text or "")
+        elif step.kind == "observation":
+            self._read_result(step.index, step.text or "", "tool_output", [])
         else:
             own, quoted = split_quoted(step.text or "")
             self._note(own, "user", step.index)
@@ -266,7 +268,10 @@ class _Reader:
             return
         # An error is the service's own text, whatever the tool's results are.
         origin = self._origins.get(call.tool, "tool_output") if result.ok else "tool_output"
-        for document in documents(result.content):
+        self._read_result(index, result.content, origin, around)
+
+    def _read_result(self, index: int, content: str, origin: Origin, around: list[str]) -> None:
+        for document in documents(content):
             for text in document.texts:
                 self._note(text, _KINDS[origin], index)
             self._memory.document(document, origin, None, around)
