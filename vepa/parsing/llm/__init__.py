@@ -1,0 +1,5 @@
+"""Trace to event by a language model: one structured answer, label-blind, the trace as data."""
+
+from vepa.parsing.llm.shape import TEMPLATE, answer_shape, item_of
+
+__all__ = ["TEMPLATE", "answer_shape", "item_of"]
