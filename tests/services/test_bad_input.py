@@ -239,6 +239,7 @@ def test_a_start_that_is_killed_or_interrupted(cache: Places, tmp_path: Path, nu
     child.stdout.readline()
     limit = time.monotonic() + 60
     while not _serving(cache):
+        assert child.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.02)
     child.send_signal(number)

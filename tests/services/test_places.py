@@ -68,6 +68,17 @@ class TestPlaces:
         assert mode(open_folder) == 0o755
         assert mode(open_folder / "offices") & 0o007 == 0
 
+    def test_another_process_makes_them_meanwhile(self, open_folder, monkeypatch):
+        asked = os.access
+
+        def late(path, mode):
+            answer = asked(path, mode)
+            make_private(Path(path))
+            return answer
+
+        monkeypatch.setattr(os, "access", late)
+        assert places({"VEPA_CACHE": str(open_folder)}).snapshots.is_dir()
+
     @needs_root
     def test_nobody_passes_and_other_users_do_not(self, open_folder):
         found = places({"VEPA_CACHE": str(open_folder / "cache")})

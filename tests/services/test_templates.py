@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from vepa.errors import InputError
-from vepa.services.templates import (
-    check_expression,
-    check_templates,
-    evaluate,
-    members_in,
-    render,
-)
+from vepa.services.templates import evaluate, render
 
 NAMES: dict[str, Any] = {
     "args": {"limit": 5, "text": "ä <b>", "items": [1, 2], "tags": {"a": 1, "b": 2}},
@@ -92,28 +86,3 @@ def test_an_expression_over_names() -> None:
     assert evaluate("args['items'] | sum + args.limit", NAMES) == 8
     with pytest.raises(InputError, match="no attribute 'page'"):
         evaluate("args.page", NAMES)
-
-
-@pytest.mark.parametrize("bad", ["{{ args. }}", {"a": ["{% if %}"]}, {"{{ x": 1}, "{{ a }} {{"])
-def test_broken_templates_are_found_without_filling_them(bad: Any) -> None:
-    assert check_templates({"good": "{{ any.name }}", "bad": bad})
-    assert check_templates({"good": "{{ any.name }}", "n": 1}) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "expression", "found"),
-    [
-        ("{{ secrets.a }} {{ secrets['b-c'] }} {{ world.d }}", False, {"a", "b-c"}),
-        ("{% for key in secrets.items() %}{{ secrets[key] }}{% endfor %}", False, set()),
-        ("all | where('it.x == secrets.a') | each('secrets.b')", True, {"a", "b"}),
-        ("{{ secrets. }}", False, set()),
-        ("no secrets.a", False, set()),
-    ],
-)
-def test_what_is_taken_from_a_name(text: str, expression: bool, found: set[str]) -> None:
-    assert members_in(text, "secrets", expression) == found
-
-
-def test_broken_expressions_are_found() -> None:
-    assert check_expression("all.data |")
-    assert check_expression("all.data | list") is None

@@ -89,7 +89,7 @@ def places(environ: Mapping[str, str] | None = None) -> Places:
     if not found.root.is_dir():  # one that the user made keeps its mode
         make_private(found.root)
     for folder in (found.root, found.services, found.snapshots, found.offices):
-        if not os.access(folder, os.W_OK | os.X_OK) and folder.exists():
+        if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
             raise _unusable(folder, "it cannot be written to")
         if folder != found.root:
             make_private(folder)

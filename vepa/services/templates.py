@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta, nodes, pass_context
+from jinja2 import StrictUndefined, TemplateError, pass_context
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -26,12 +26,11 @@ from vepa.errors import InputError
 __all__ = [
     "OMIT",
     "TemplateFault",
-    "check_expression",
-    "check_templates",
+    "engine",
     "evaluate",
-    "members_in",
-    "names_in",
+    "is_plain",
     "render",
+    "whole_expression",
 ]
 
 
@@ -158,7 +157,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
 
 
 @lru_cache(maxsize=1)
-def _engine() -> ImmutableSandboxedEnvironment:
+def engine() -> ImmutableSandboxedEnvironment:
+    """Jinja2 as all templates here use it."""
     engine = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
@@ -170,15 +170,15 @@ def _engine() -> ImmutableSandboxedEnvironment:
 
 @lru_cache(maxsize=4096)
 def _compiled(text: str) -> tuple[bool, Callable[..., Any]]:
-    whole = _WHOLE.fullmatch(text)
-    if whole:
-        return True, _engine().compile_expression(whole["expression"], undefined_to_none=False)
-    return False, _engine().from_string(text).render
+    whole = whole_expression(text)
+    if whole is not None:
+        return True, _expression(whole)
+    return False, engine().from_string(text).render
 
 
 @lru_cache(maxsize=4096)
 def _expression(text: str) -> Callable[..., Any]:
-    return _engine().compile_expression(text, undefined_to_none=False)
+    return engine().compile_expression(text, undefined_to_none=False)
 
 
 def _told(error: Exception, text: str) -> TemplateFault:
@@ -240,7 +240,7 @@ def render(value: Any, context: Mapping[str, Any]) -> Any:
 
 
 def _rendered(text: str, context: Mapping[str, Any]) -> Any:
-    if _plain(text):
+    if is_plain(text):
         return text
     try:
         whole, call = _compiled(text)
@@ -249,82 +249,12 @@ def _rendered(text: str, context: Mapping[str, Any]) -> Any:
         raise _told(error, text) from None
 
 
-def _plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Whether a text has no template in it."""
     return "{{" not in text and "{%" not in text and "{#" not in text
 
 
-def check_expression(text: str) -> str | None:
-    """What is wrong with the syntax of an expression, or None."""
-    try:
-        _expression(text)
-    except TemplateSyntaxError as error:
-        return f"expression {text!r}: {error}"
-    return None
-
-
-def names_in(value: Any, expression: bool = False) -> set[str]:
-    """The names that a value's templates (or an expression) take from their context."""
-    if isinstance(value, str):
-        if expression:
-            return set(_names("{{ (" + value + ") }}"))
-        return set() if _plain(value) else set(_names(value))
-    items: list[Any] = []
-    if isinstance(value, Mapping):
-        items = [*value.keys(), *value.values()]
-    elif isinstance(value, (list, tuple)):
-        items = list(value)
-    return {name for item in items for name in names_in(item)}
-
-
-@lru_cache(maxsize=4096)
-def _names(text: str) -> frozenset[str]:
-    try:
-        found = meta.find_undeclared_variables(_engine().parse(text))
-    except TemplateSyntaxError:
-        return frozenset()  # its own check says so
-    return frozenset(found - set(_engine().globals))
-
-
-#: What `name.x` may be of any mapping.
-_METHODS = frozenset({"get", "items", "keys", "values"})
-
-
-def members_in(text: str, name: str, expression: bool = False) -> set[str]:
-    """What a template (or an expression) takes from a name: `x` of `name.x` or `name['x']`."""
-    if name not in text:
-        return set()
-    try:
-        tree = _engine().parse("{{ (" + text + ") }}" if expression else text)
-    except TemplateSyntaxError:
-        return set()  # its own check says so
-    found: set[str] = set()
-    for dotted in tree.find_all(nodes.Getattr):
-        if isinstance(dotted.node, nodes.Name) and dotted.node.name == name:
-            found |= {dotted.attr} - _METHODS
-    for part in tree.find_all(nodes.Getitem):
-        if isinstance(part.node, nodes.Name) and part.node.name == name:
-            found |= {str(part.arg.value)} if isinstance(part.arg, nodes.Const) else set()
-    for each in tree.find_all(nodes.Filter):  # expressions inside: `where('it.x == secrets.y')`
-        if each.name in ("each", "where"):
-            inner = [arg.value for arg in each.args if isinstance(arg, nodes.Const)]
-            found |= {member for it in inner for member in members_in(str(it), name, True)}
-    return found
-
-
-def check_templates(value: Any) -> str | None:
-    """What is wrong with the syntax of the first broken template in a value, or None."""
-    if isinstance(value, str):
-        if _plain(value):
-            return None
-        try:
-            _compiled(value)
-        except TemplateSyntaxError as error:
-            return f"template {value!r}: {error}"
-        return None
-    items: list[Any] = []
-    if isinstance(value, Mapping):
-        items = [*value.keys(), *value.values()]
-    elif isinstance(value, (list, tuple)):
-        items = list(value)
-    return next((wrong for wrong in map(check_templates, items) if wrong), None)
+def whole_expression(text: str) -> str | None:
+    """The expression that a text is as a whole, so that it becomes a value; None where not."""
+    whole = _WHOLE.fullmatch(text)
+    return whole["expression"] if whole else None

@@ -12,7 +12,7 @@ from vepa.collect.tasks.plan import Move, Turn, flatten
 from vepa.errors import InputError
 from vepa.policy.schema import bundled_schema, nearest
 from vepa.services.environment import Environment, Step, Tool, check_arguments
-from vepa.services.templates import check_templates, names_in
+from vepa.services.template_reading import check_templates, names_in
 
 __all__ = ["Fault", "faults_of", "offered_tools"]
 

@@ -26,7 +26,7 @@ from vepa.services.environment.model import Environment
 from vepa.services.environment.names import unknown_names
 from vepa.services.environment.outside import named_beyond
 from vepa.services.environment.tool import Tool
-from vepa.services.templates import check_expression, check_templates
+from vepa.services.template_reading import check_expression, check_templates
 
 __all__ = [
     "check_arguments",

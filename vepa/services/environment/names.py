@@ -7,7 +7,7 @@ from typing import Any
 
 from vepa.services.environment.model import Environment
 from vepa.services.environment.parts import Step
-from vepa.services.templates import names_in
+from vepa.services.template_reading import names_in
 
 __all__ = ["Unknown", "unknown_names"]
 

@@ -16,7 +16,7 @@ from vepa.project import Project
 from vepa.services.drivers import DRIVERS, Endpoint, make_driver
 from vepa.services.environment.model import Environment
 from vepa.services.environment.parts import Step
-from vepa.services.templates import members_in
+from vepa.services.template_reading import members_in
 from vepa.services.world import World, load_world
 
 __all__ = ["Fault", "named_beyond"]
