@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from vepa.errors import InputError, SettingError, Where
 
@@ -25,6 +25,8 @@ __all__ = [
     "utf8_text",
     "write_atomic",
     "write_output",
+    "writing_atomic",
+    "writing_output",
 ]
 
 #: A policy, schema or settings file larger than this is refused before it is parsed.
@@ -138,23 +140,24 @@ def read_lines(path: str | Path, *, limit: int = MAX_LINE_BYTES) -> Iterator[tup
                 yield number, text
 
 
-def write_atomic(path: str | Path, data: str | bytes) -> Path:
-    """Write a file so that a reader sees the old content or the new one, never a part.
+@contextmanager
+def writing_atomic(path: str | Path) -> Iterator[BinaryIO]:
+    """A stream into a file that a reader sees only when it is whole, or else as it was before.
 
     Temporary file in the same folder, fsync, rename, fsync of the folder. A link stays a link: the
-    file that it leads to is written. A device or a pipe is never replaced by a file.
+    file that it leads to is written. A device or a pipe is never replaced by a file. An exception
+    leaves the old file as it was.
     """
-    raw = data.encode("utf-8") if isinstance(data, str) else data
     if _is_special(path):
         with open(path, "wb") as stream:
-            stream.write(raw)
-        return Path(path)
+            yield stream
+        return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(fd, "wb") as handle:
-            handle.write(raw)
+            yield handle
             handle.flush()
             os.fsync(handle.fileno())
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
@@ -168,7 +171,30 @@ def write_atomic(path: str | Path, data: str | bytes) -> Path:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def write_atomic(path: str | Path, data: str | bytes) -> Path:
+    """Write a file so that a reader sees the old content or the new one (see `writing_atomic`)."""
+    with writing_atomic(path) as stream:
+        stream.write(data.encode("utf-8") if isinstance(data, str) else data)
     return Path(path)
+
+
+@contextmanager
+def writing_output(path: str | Path) -> Iterator[BinaryIO]:
+    """`writing_atomic` for a file that the user named.
+
+    Raises
+    ------
+    SettingError
+        When it cannot be written.
+    """
+    check_writable(path)
+    try:
+        with writing_atomic(path) as stream:
+            yield stream
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from None
 
 
 def write_output(path: str | Path, data: str | bytes) -> Path:
@@ -179,11 +205,9 @@ def write_output(path: str | Path, data: str | bytes) -> Path:
     SettingError
         When it cannot be written.
     """
-    check_writable(path)
-    try:
-        return write_atomic(path, data)
-    except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from None
+    with writing_output(path) as stream:
+        stream.write(data.encode("utf-8") if isinstance(data, str) else data)
+    return Path(path)
 
 
 def check_writable(path: str | Path) -> None:

@@ -26,6 +26,7 @@ from vepa.cli import (
     show,
     tasks,
     tools,
+    traces,
     validate,
 )
 from vepa.cli.console import AsJson, ProjectDir, guarded, settle_streams
@@ -75,6 +76,7 @@ app.add_typer(personas.app, name="personas")
 app.add_typer(tasks.app, name="tasks")
 app.command("collect")(collect.collect)
 app.command("show")(show.show)
+app.command("import")(traces.import_traces)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["as_feedback", "counted", "finding"]
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, what: str, several: str | None = None) -> str:
     """A number with its noun: `1 rule`, `2,000 rules`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return f"{number:,} {what if number == 1 else several or what + 's'}"
 
 
 def as_feedback(error: InputError) -> Feedback:

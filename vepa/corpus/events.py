@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from vepa.corpus.ordering import natural_order
 from vepa.errors import EventError, InputError, UnitMismatchError, Where
 from vepa.files import name_of, read_lines
 from vepa.policy.collector import paused
@@ -95,7 +96,10 @@ class EventTable:
 
     @property
     def sha256(self) -> str:
-        """Hash of ids, codes, labels, unit and schema: the same content, the same hash."""
+        """Hash of ids, codes, labels, unit and schema: the same content, the same hash.
+
+        The order counts; hash what `canonical` returns where it should not.
+        """
         digest = hashlib.sha256()
         head = [self.schema.sha256, list(self.schema.names), self.unit, list(self.ids)]
         values = [list(field.values) for field in self.schema.fields]
@@ -117,6 +121,14 @@ class EventTable:
             labels=self.labels[where],
             meta=tuple(self.meta[at] for at in where) if self.meta else (),
         )
+
+    def canonical(self) -> EventTable:
+        """The same events in the natural order of their ids (`x/9` before `x/10`).
+
+        Whatever is drawn over positions is then drawn over events, in whatever order they came.
+        """
+        order = natural_order(self.ids)
+        return self if order == list(range(len(self))) else self.take(order)
 
     def with_codes(self, codes: npt.NDArray[np.int8]) -> EventTable:
         """The same events with other codes (a view, masked cells)."""

@@ -22,6 +22,7 @@ from vepa.policy.schema import Schema, nearest
 __all__ = [
     "SCHEMA_VERSION",
     "Call",
+    "OfferedTool",
     "Premises",
     "Result",
     "Step",
@@ -44,6 +45,22 @@ _BESIDE = ("id", "label", "marked", "format", "meta")
 
 class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class OfferedTool(_Record):
+    """A tool that was offered and of whose meaning nothing is known.
+
+    Attributes
+    ----------
+    name, description
+        As the model saw them.
+    parameters
+        As they were given, a JSON schema or not.
+    """
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] = {}
 
 
 class Premises(_Record):
@@ -190,7 +207,7 @@ class Step(_Record):
     result: Result | None = None
     thought: str | None = None
     speaker: str | None = None
-    conversation: int = Field(default=0, ge=0)
+    conversation: int | None = Field(default=None, ge=0)
     written: str | None = None
     seconds: float | None = Field(default=None, ge=0, strict=False)
     cost: float | None = Field(default=None, ge=0, strict=False)
@@ -219,7 +236,9 @@ class Trajectory(_Record):
     environments
         Environment -> digest of its seed and tools.
     tools
-        The tools that were offered.
+        The tools that were offered, with what their calls mean.
+    offered
+        Tools of whose meaning nothing is known.
     premises
         What was known beforehand.
     system
@@ -246,6 +265,7 @@ class Trajectory(_Record):
     seed: int | None = None
     environments: dict[str, str] = {}
     tools: list[ToolMetadata] = []
+    offered: list[OfferedTool] = []
     premises: Premises = Premises()
     system: str | None = None
     steps: list[Step] = []

@@ -1,0 +1,141 @@
+"""What a format is, and how one is told from another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from vepa.corpus.importing.draft import Draft
+from vepa.corpus.importing.report import Notes
+from vepa.corpus.trajectory import Trajectory
+from vepa.errors import InputError, Where
+from vepa.policy.document import complaint
+
+__all__ = ["Format", "GroupedFormat", "checked"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Format(ABC):
+    """One format of traces: a record of a file is one trajectory (or several).
+
+    Attributes
+    ----------
+    name
+        What `--format` takes.
+    title
+        For people.
+    inside
+        Keys under which one document holds an array of records.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    inside: ClassVar[Sequence[str]] = ()
+
+    @abstractmethod
+    def recognise(self, data: Any) -> bool:
+        """Whether a record is probably of this format; looks at few keys, raises nothing."""
+
+    def recognise_turn(self, data: Any) -> bool:
+        """Whether it is one turn of a record that is a bare array of turns."""
+        return False
+
+    def dataset(self, stem: str) -> str | None:
+        """First part of the ids, by the file's name without its ending; None takes that name."""
+        return None
+
+    @abstractmethod
+    def read(
+        self, data: Any, head: Mapping[str, Any], notes: Notes
+    ) -> Iterable[Draft | Trajectory]:
+        """The trajectories of one record.
+
+        Parameters
+        ----------
+        data
+            The record, any JSON value.
+        head
+            What the document says about all its records; mostly empty.
+        notes
+            Takes unknown keys and remarks.
+
+        Raises
+        ------
+        InputError
+            When it is no such record, with the field in `where`.
+        """
+
+
+class GroupedFormat(Format):
+    """A format whose records are pieces (spans, runs): those of one key are a trajectory."""
+
+    @abstractmethod
+    def pieces(self, data: Any, head: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any]]:
+        """The pieces of one record: key of the trajectory, and a JSON value to be kept.
+
+        Raises
+        ------
+        InputError
+            When it is no such record, with the field in `where`.
+        """
+
+    @abstractmethod
+    def join(self, key: str, pieces: Sequence[Any], notes: Notes) -> Iterable[Draft]:
+        """The trajectories of all pieces of a key, which come in the order of the file.
+
+        Raises
+        ------
+        InputError
+            When they are none, with the field in `where`.
+        """
+
+    def read(
+        self, data: Any, head: Mapping[str, Any], notes: Notes
+    ) -> Iterable[Draft | Trajectory]:
+        """All pieces of one record, where it stands alone."""
+        grouped: dict[str, list[Any]] = {}
+        for key, piece in self.pieces(data, head, notes):
+            grouped.setdefault(key, []).append(piece)
+        for key, found in grouped.items():
+            yield from self.join(key, found, notes)
+
+
+def checked(model: type[M], data: Any, notes: Notes | None = None, path: str = "") -> M:
+    """A piece of a foreign format, its unknown keys counted.
+
+    Parameters
+    ----------
+    model
+        Derived from `Foreign`.
+    data
+        The JSON value.
+    notes
+        Takes the unknown keys; None leaves them.
+    path
+        Where it stands in the record, with a dot at its end.
+
+    Raises
+    ------
+    InputError
+        With the field of the first fault.
+    """
+    try:
+        found = model.model_validate(data)
+    except ValidationError as error:
+        at, words = complaint(error)
+        field = path + ".".join(_told(at))
+        raise InputError(words, where=Where(field=field.strip(".") or None)) from None
+    if notes is not None:
+        notes.extras(found, path)
+    return found
+
+
+def _told(path: Sequence[str | int]) -> Iterator[str]:
+    """A path without the names of the branches that pydantic tried."""
+    for part in path:
+        if isinstance(part, int) or not any(sign in str(part) for sign in "[(,"):
+            yield str(part)

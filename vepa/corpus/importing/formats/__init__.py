@@ -1,0 +1,52 @@
+"""The known formats, the most telling first."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from vepa.corpus.importing.format import Format
+from vepa.errors import SettingError, Where
+from vepa.policy.schema import nearest
+
+__all__ = ["AUTO", "FORMATS", "format_of", "recognised"]
+
+AUTO = "auto"
+#: Name -> module and class. In this order a record is held against them: those with keys of their
+#: own come before those whose keys many have.
+FORMATS = {
+    "vepa": ("own", "OwnTrajectories"),
+    "openai-chat": ("openai_chat", "OpenAIChat"),
+}
+
+
+@lru_cache
+def format_of(name: str) -> Format:
+    """A format by its name.
+
+    Raises
+    ------
+    SettingError
+        When there is none of that name.
+    """
+    if name not in FORMATS:
+        raise SettingError(
+            f"there is no format {name!r}",
+            where=Where(field="--format"),
+            remedy=nearest(name, [AUTO, *FORMATS], "formats"),
+        )
+    module, kind = FORMATS[name]
+    found: Format = getattr(import_module(f"{__name__}.{module}"), kind)()
+    return found
+
+
+def recognised(data: Any) -> tuple[Format | None, bool]:
+    """The format of a record, and whether the record is but one turn of a bare array."""
+    for name in FORMATS:
+        if format_of(name).recognise(data):
+            return format_of(name), False
+    for name in FORMATS:
+        if format_of(name).recognise_turn(data):
+            return format_of(name), True
+    return None, False

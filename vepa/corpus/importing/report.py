@@ -1,0 +1,153 @@
+"""What became of the records of a file: how many, what was skipped, what was not understood."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from vepa.errors import InputError
+
+__all__ = ["Foreign", "ImportReport", "Notes", "Skipped"]
+
+#: So many skipped records are told one by one; all are counted.
+MOST_TOLD = 100
+#: So many different unknown keys are told; records may use their keys as data.
+MOST_KEYS = 1000
+
+
+class Foreign(BaseModel):
+    """A piece of somebody else's format; keys that it does not know are kept to be counted."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record that could not be read.
+
+    Attributes
+    ----------
+    record, line
+        Its place in the file.
+    field
+        Dotted path of what is wrong.
+    message, remedy
+        In words.
+    """
+
+    file: str
+    record: int
+    line: int | None
+    field: str | None
+    message: str
+    remedy: str | None
+
+    def __str__(self) -> str:
+        place = f"{self.file}, record {self.record}" + (f", line {self.line}" if self.line else "")
+        field = f", {self.field}" if self.field else ""
+        remedy = f" ({self.remedy})" if self.remedy else ""
+        return f"{place}{field}: {self.message}{remedy}"
+
+
+class Notes:
+    """What an importer meets and does not understand; counted, never lost without a word."""
+
+    def __init__(self) -> None:
+        #: Dotted path, without positions -> how often.
+        self.unknown: Counter[str] = Counter()
+        #: What had to be done to fit -> how often ("result without a call", "id renamed").
+        self.remarks: Counter[str] = Counter()
+
+    def key(self, path: str) -> None:
+        """Count a key that was not understood."""
+        if path in self.unknown or len(self.unknown) < MOST_KEYS:
+            self.unknown[path] += 1
+        else:
+            self.unknown["(other keys)"] += 1
+
+    def remark(self, what: str) -> None:
+        """Count something else that the reader of a report should know."""
+        self.remarks[what] += 1
+
+    def extras(self, model: BaseModel, path: str = "") -> None:
+        """Count the keys that a piece of a foreign format, or anything below, did not know."""
+        for name in extra_paths(model, path):
+            self.key(name)
+
+
+def extra_paths(model: BaseModel, path: str = "") -> Iterator[str]:
+    """Paths of unknown keys, positions in lists left out."""
+    for name in model.model_extra or {}:
+        yield f"{path}{name}"
+    for name in type(model).model_fields:
+        yield from _below(getattr(model, name), f"{path}{name}")
+
+
+def _below(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        yield from extra_paths(value, f"{path}.")
+    elif isinstance(value, list):
+        for each in value:
+            yield from _below(each, f"{path}[]")
+
+
+@dataclass
+class ImportReport:
+    """What became of a file's records.
+
+    Attributes
+    ----------
+    file, format
+        What was read, and as what.
+    records, trajectories
+        How many records were read, skipped ones included, and what came of them.
+    skipped, told
+        How many could not be read, and the first of them.
+    notes
+        Unknown keys and remarks.
+    """
+
+    file: str
+    format: str = "auto"
+    records: int = 0
+    trajectories: int = 0
+    skipped: int = 0
+    told: list[Skipped] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
+
+    def skip(self, file: str, record: int, line: int | None, error: InputError) -> Skipped:
+        """Note a record that could not be read."""
+        found = Skipped(
+            file, record, line, error.where.field, error.message, error.remedy
+        )  # fmt: skip
+        self.skipped += 1
+        if len(self.told) < MOST_TOLD:
+            self.told.append(found)
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for machines."""
+        return {
+            "file": self.file,
+            "format": self.format,
+            "records": self.records,
+            "trajectories": self.trajectories,
+            "skipped": self.skipped,
+            "skipped_records": [
+                {
+                    "file": each.file,
+                    "record": each.record,
+                    "line": each.line,
+                    "field": each.field,
+                    "message": each.message,
+                    "remedy": each.remedy,
+                }
+                for each in self.told
+            ],
+            "unknown_keys": dict(sorted(self.notes.unknown.items())),
+            "remarks": dict(sorted(self.notes.remarks.items())),
+        }
