@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from support.importing import imported, malformed, told, traces, write_record
+from hand_written import imported, malformed, told, traces, write_record
 
 from vepa.corpus.importing import FORMATS, Import
 from vepa.corpus.trajectory import stream_trajectories, write_trajectories
