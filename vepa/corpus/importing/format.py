@@ -12,7 +12,7 @@ from vepa.corpus.importing.draft import Draft
 from vepa.corpus.importing.report import Notes
 from vepa.corpus.trajectory import Trajectory
 from vepa.errors import InputError, Where
-from vepa.policy.document import complaint
+from vepa.policy.document import plain_words
 
 __all__ = ["Format", "GroupedFormat", "checked"]
 
@@ -126,16 +126,34 @@ def checked(model: type[M], data: Any, notes: Notes | None = None, path: str = "
     try:
         found = model.model_validate(data)
     except ValidationError as error:
-        at, words = complaint(error)
-        field = path + ".".join(_told(at))
+        at, words = _first(error, data)
+        field = path + ".".join(map(str, at))
         raise InputError(words, where=Where(field=field.strip(".") or None)) from None
     if notes is not None:
         notes.extras(found, path)
     return found
 
 
-def _told(path: Sequence[str | int]) -> Iterator[str]:
+def _first(error: ValidationError, data: Any) -> tuple[list[str | int], str]:
+    """Path and words of the first fault; of the branches of a union, the one that got furthest."""
+    faults = error.errors(include_url=False)
+    paths = [_real(each["loc"], data, each["type"] == "missing") for each in faults]
+    start = paths[0]
+    best = max(
+        (at for at, each in enumerate(paths) if each[: len(start)] == start),
+        key=lambda at: (len(paths[at]), -at),
+    )
+    return paths[best], plain_words(faults[best])
+
+
+def _real(path: Sequence[str | int], data: Any, missing: bool) -> list[str | int]:
     """A path without the names of the branches that pydantic tried."""
-    for part in path:
-        if isinstance(part, int) or not any(sign in str(part) for sign in "[(,"):
-            yield str(part)
+    real: list[str | int] = []
+    for at, part in enumerate(path):
+        in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if in_list or (isinstance(data, dict) and part in data):
+            data = data[part]
+        elif not (missing and at == len(path) - 1):
+            continue
+        real.append(part)
+    return real

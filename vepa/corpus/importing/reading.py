@@ -93,26 +93,24 @@ class Import:
                 )
             return self._format, False
         looked: list[Any] = []
-        for found in records(self.path):
+        for found in records(self.path, self._format.inside if self._format else ()):
             if isinstance(found, Record):
                 looked.append(found.data)
-            if len(looked) == _LOOKED_AT or (isinstance(found, BadRecord) and found.final):
+            if len(looked) == _LOOKED_AT:
                 break
         kind, whole = self._format, False
-        for data in looked:
-            if kind is None:
-                kind, whole = recognised(data)
-            else:
-                whole = whole or (not kind.recognise(data) and kind.recognise_turn(data))
         if kind is None:
-            kind = self._unknown(looked)
-        return kind, whole
+            kind, whole = recognised(looked)
+        elif not any(kind.recognise(data) for data in looked):
+            whole = any(kind.recognise_turn(data) for data in looked)
+        return kind or self._unknown(looked), whole
 
     def _unknown(self, looked: list[Any]) -> Format:
         if not looked:
-            first = next(iter(records(self.path)))
-            assert isinstance(first, BadRecord)  # otherwise it would have been looked at
-            raise first.error.at(file=first.file, line=first.line)
+            for first in records(self.path):
+                assert isinstance(first, BadRecord)  # otherwise it would have been looked at
+                raise first.error.at(file=first.file, line=first.line)
+            raise InputError("no records", where=Where(name_of(self.path)))
         keys = sorted(looked[0])[:8] if isinstance(looked[0], dict) else type(looked[0]).__name__
         raise InputError(
             f"no known format of traces (the first record has {keys})",
@@ -134,11 +132,25 @@ class Import:
                 for at, draft in enumerate(drafts, 1)
             ]
         except InputError as error:
-            self._skip(record, error)
+            self._skip(record, self._of_another(format, record, error))
+            return
+        except RecursionError:
+            self._skip(record, InputError("nested too deep"))
             return
         for each in finished:
             self.report.trajectories += 1
             yield each
+
+    def _of_another(self, format: Format, record: Record, error: InputError) -> InputError:
+        """The error, or, where the record is of another format, that it is."""
+        other, _ = recognised([record.data])
+        if other is None or other.name == format.name:
+            return error
+        return InputError(
+            f"a record of {other.name} in a file that is read as {format.name} ({error.message})",
+            where=error.where,
+            remedy="put the records of each format into a file of their own",
+        )
 
     def _grouped(
         self, format: GroupedFormat, source: Iterable[Record | BadRecord]
@@ -153,7 +165,9 @@ class Import:
                     for key, piece in format.pieces(record.data, record.head, self.report.notes):
                         gathered.add(key, piece)
                 except InputError as error:
-                    self._skip(record, error)
+                    self._skip(record, self._of_another(format, record, error))
+                except RecursionError:
+                    self._skip(record, InputError("nested too deep"))
             for key, number, pieces in gathered.groups():
                 place = Record(name_of(self.path), number, None, None)
                 try:

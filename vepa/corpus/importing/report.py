@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,7 +20,15 @@ MOST_KEYS = 1000
 
 
 class Foreign(BaseModel):
-    """A piece of somebody else's format; keys that it does not know are kept to be counted."""
+    """A piece of somebody else's format; keys that it does not know are kept to be counted.
+
+    Attributes
+    ----------
+    unused
+        Keys that are known and say nothing of what happened (sampling, billing): not counted.
+    """
+
+    unused: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
@@ -82,7 +90,8 @@ class Notes:
 def extra_paths(model: BaseModel, path: str = "") -> Iterator[str]:
     """Paths of unknown keys, positions in lists left out."""
     for name in model.model_extra or {}:
-        yield f"{path}{name}"
+        if not (isinstance(model, Foreign) and name in model.unused):
+            yield f"{path}{name}"
     for name in type(model).model_fields:
         yield from _below(getattr(model, name), f"{path}{name}")
 

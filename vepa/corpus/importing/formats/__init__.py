@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -17,6 +18,7 @@ AUTO = "auto"
 #: own come before those whose keys many have.
 FORMATS = {
     "vepa": ("own", "OwnTrajectories"),
+    "agentdojo": ("agentdojo", "AgentDojo"),
     "openai-chat": ("openai_chat", "OpenAIChat"),
 }
 
@@ -41,12 +43,13 @@ def format_of(name: str) -> Format:
     return found
 
 
-def recognised(data: Any) -> tuple[Format | None, bool]:
-    """The format of a record, and whether the record is but one turn of a bare array."""
+def recognised(looked: Sequence[Any]) -> tuple[Format | None, bool]:
+    """The format of the first records, and whether they are but turns of a bare array."""
+    for data in looked:
+        for name in FORMATS:
+            if format_of(name).recognise(data):
+                return format_of(name), False
     for name in FORMATS:
-        if format_of(name).recognise(data):
-            return format_of(name), False
-    for name in FORMATS:
-        if format_of(name).recognise_turn(data):
+        if any(format_of(name).recognise_turn(data) for data in looked):
             return format_of(name), True
     return None, False
