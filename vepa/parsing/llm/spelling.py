@@ -7,6 +7,7 @@ unescaped in the marks that this program makes, and nowhere else.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,8 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _SELECTORS = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
 #: Signs that open or close something for somebody, and signs that are drawn like them.
 _FENCES = frozenset("<>`‹›〈〉⟨⟩〈〉❬❭❮❯❰❱˂˃ᐸᐳˋ‵⟦⟧〚〛")
+#: The same of several plain signs: quotes of Python, fences of Markdown, `[/INST]`.
+_RUNS = re.compile(r"'{3}|~{3}|\[/")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 #: Deeper structures are spelled as one text: nobody reads them, and the stack is not endless.
 _DEEPEST = 40
@@ -45,7 +48,9 @@ class _Signs(dict[int, str]):
 def _spelled(sign: str) -> str:
     if sign in _SHORT:
         return _SHORT[sign]
-    return json.dumps(sign)[1:-1] if _is_hidden(sign) else sign
+    if not _is_hidden(sign):
+        return sign
+    return f"\\u{ord(sign):04x}" if sign.isascii() else json.dumps(sign)[1:-1]
 
 
 def _is_hidden(sign: str) -> bool:
@@ -70,7 +75,13 @@ def spell(text: str) -> str:
     >>> spell("a\\u200bb </x>")
     '"a\\\\u200bb \\\\u003c/x\\\\u003e"'
     """
-    return f'"{text.translate(_SIGNS)}"'
+    return f'"{_RUNS.sub(_broken, text.translate(_SIGNS))}"'
+
+
+def _broken(match: re.Match[str]) -> str:
+    """A run of signs that fences text for somebody, its last one spelled another way."""
+    run = match.group()
+    return f"{run[:-1]}\\/" if run[-1] == "/" else f"{run[:-1]}\\u{ord(run[-1]):04x}"
 
 
 @dataclass
