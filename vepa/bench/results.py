@@ -77,7 +77,7 @@ def run_bench(
     Parameters
     ----------
     tables
-        File name -> its events, in the order of the command line.
+        File name -> its events in any order. The order of the files counts only for a shift.
     settings
         What to run.
     jobs
@@ -97,6 +97,8 @@ def run_bench(
             check_labelled(table)
         except InputError as error:
             raise error.at(file=name) from None
+    # Here too, for the hash that the document names a table by.
+    tables = {name: table.canonical() for name, table in tables.items()}
     streams = _streams(tables, settings.separate)
     check_bench(streams, settings)
     trials = [

@@ -3,7 +3,8 @@
 Four independent random sources per seed (order, choice of feedback, wrong feedback, masked cells),
 so that changing one setting leaves the others' draws alone: the same shuffle at every flip rate,
 the same flips for every method. Draws are nested: more feedback reveals a superset, a higher flip
-rate flips a superset.
+rate flips a superset. All are drawn over events in their canonical order (`arrange`), so figures
+depend on which events there are, not on the order of lines in a file.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "Stream",
     "StreamRound",
     "StreamSettings",
+    "arrange",
     "check_labelled",
     "join_tables",
     "make_stream",
@@ -119,7 +121,8 @@ class Stream:
     Attributes
     ----------
     table
-        The events with their true labels, which only scoring may look at.
+        The events with their true labels, which only scoring may look at; in the order of
+        `arrange`.
     rounds
         The rounds, in order.
     settings, seed
@@ -149,7 +152,7 @@ def make_stream(
     Parameters
     ----------
     tables
-        Labelled events; several tables form one stream (see `StreamSettings.shift`).
+        Labelled events in any order; several tables form one stream (see `arrange`).
     settings
         Rounds, feedback, flips.
     seed
@@ -162,7 +165,7 @@ def make_stream(
     SettingError
         When there are fewer events (or tasks) than rounds, or nothing in the targeted slice.
     """
-    parts = [tables] if isinstance(tables, EventTable) else list(tables)
+    parts = arrange([tables] if isinstance(tables, EventTable) else tables, settings)
     table = join_tables(parts)
     check_labelled(table)
     order, choice, wrong, _ = sources(seed)
@@ -196,10 +199,27 @@ def sources(seed: int) -> list[np.random.Generator]:
 
 
 def mask_generator(seed: int, part: int = 0) -> np.random.Generator:
-    """The random source of masked cells of one part (file) of a stream, from the stream's seed."""
+    """The random source of masked cells of one part of a stream, from the stream's seed."""
     if part == 0:
         return sources(seed)[3]
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(4)[3].spawn(part)[-1])
+
+
+def arrange(tables: Sequence[EventTable], settings: StreamSettings) -> list[EventTable]:
+    """The tables of a stream as everything random is drawn over them, events in canonical order.
+
+    Without a shift they become one, so that it does not matter which event came in which file. With
+    a shift each stays by itself, in the order given, since the shares move from the first to the
+    last. Arranging twice changes nothing.
+
+    Raises
+    ------
+    EventError
+        When an id occurs in two of them.
+    """
+    if settings.shift is None:
+        return [join_tables(tables).canonical()]
+    return [table.canonical() for table in tables]
 
 
 def join_tables(tables: Sequence[EventTable]) -> EventTable:

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from vepa.bench.baselines import make_baselines
 from vepa.bench.prequential import Prequential, start
 from vepa.bench.scores import score, score_baselines, worked_off
-from vepa.bench.streams import StreamSettings, make_stream
-from vepa.bench.views import apply_view, mask_unknown, view_of
+from vepa.bench.streams import StreamSettings
+from vepa.bench.views import stream_in_view, view_of
 from vepa.corpus.events import EventTable
 from vepa.errors import RunError
 from vepa.evolution.settings import EvolutionSettings, Gates
@@ -85,11 +85,9 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
     """Run one trial; its figures (see `vepa.bench.scores`), `start40` and `baselines`."""
     _, view, seed = trial.key
     settings = trial.settings
-    seen = [
-        mask_unknown(apply_view(table, view), settings.mask_unknown, seed, part)
-        for part, table in enumerate(trial.tables)
-    ]
-    stream = make_stream(seen, settings.stream, seed)
+    stream = stream_in_view(
+        trial.tables, settings.stream, seed, view=view, masked=settings.mask_unknown
+    )
     judge = settings.gates.authority(settings.authority)
     loop = Prequential(stream, judge, settings.evolution)
     while not loop.finished:

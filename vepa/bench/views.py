@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from vepa.bench.streams import mask_generator
+from vepa.bench.streams import Stream, StreamSettings, arrange, make_stream, mask_generator
 from vepa.corpus.events import EventTable
 from vepa.errors import SettingError, Where
 from vepa.policy.schema import Schema, nearest
 
-__all__ = ["VIEWS", "View", "apply_view", "mask_unknown", "view_of"]
+__all__ = ["VIEWS", "View", "apply_view", "mask_unknown", "stream_in_view", "view_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,13 @@ def mask_unknown(table: EventTable, share: float, seed: int, part: int = 0) -> E
     Parameters
     ----------
     table
-        Events of one file.
+        Events of one part of a stream, as `vepa.bench.streams.arrange` orders them.
     share
         Probability of a blank.
     seed
         Of the stream.
     part
-        Position of the file in the stream, so that no two files lose the same cells.
+        Position of the part in the stream, so that no two parts lose the same cells.
 
     Raises
     ------
@@ -126,3 +126,36 @@ def mask_unknown(table: EventTable, share: float, seed: int, part: int = 0) -> E
         )
     masked = mask_generator(seed, part).random(table.codes.shape) < share
     return table.with_codes(np.where(masked, np.int8(0), table.codes))
+
+
+def stream_in_view(
+    tables: Sequence[EventTable],
+    settings: StreamSettings,
+    seed: int,
+    *,
+    view: str,
+    masked: float = 0.0,
+) -> Stream:
+    """The stream of labelled events as a method sees them; where tables enter a trial or a run.
+
+    Parameters
+    ----------
+    tables
+        Labelled events in any order.
+    settings, seed
+        As in `make_stream`.
+    view
+        Name of the view.
+    masked
+        Share of cells that are blanked at random.
+
+    Raises
+    ------
+    InputError
+        As `apply_view`, `mask_unknown` and `make_stream` raise it.
+    """
+    seen = [
+        mask_unknown(apply_view(table, view), masked, seed, part)
+        for part, table in enumerate(arrange(tables, settings))
+    ]
+    return make_stream(seen, settings, seed)

@@ -113,7 +113,8 @@ def run(
     """Evolve a policy over shuffled streams and score it, with baselines on the same feedback.
 
     The policy that stands before a round decides all of it; then feedback reveals some labels; then
-    the policy is updated. Scores use true labels, figures are means over seeds.
+    the policy is updated. Scores use true labels, figures are means over seeds. Figures do not
+    depend on the order of lines in a file; nor on that of files, unless --mixed is given.
 
     Covered: on the events that the policy decides; full: on all, where abstaining is a miss. Mean,
     final and final3 coverage: share decided in all rounds, the last, the last three. Regression

@@ -21,8 +21,8 @@ from vepa.bench.runs.products import manifest_document
 from vepa.bench.runs.profile import Profile, find_events, find_profile, load_profile
 from vepa.bench.runs.store import RunStore, StageRecord
 from vepa.bench.runs.versions import code_sha256, versions
-from vepa.bench.streams import Stream, StreamSettings, join_tables, make_stream
-from vepa.bench.views import apply_view, mask_unknown
+from vepa.bench.streams import Stream, StreamSettings, join_tables
+from vepa.bench.views import stream_in_view
 from vepa.corpus.events import read_events
 from vepa.errors import RunError
 from vepa.files import canonical_json, read_text, sha256_of, write_atomic
@@ -241,13 +241,11 @@ def write_manifest(run: Run, *, finished: bool) -> dict[str, Any]:
 
 def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], runs: Path) -> Run:
     tables = [read_events(file) for file in files]
-    joined = join_tables(tables)
-    seen = [
-        mask_unknown(apply_view(table, profile.view), profile.mask_unknown, profile.seed, part)
-        for part, table in enumerate(tables)
-    ]
+    joined = join_tables(tables).canonical()
     settings = StreamSettings(rounds=profile.rounds, feedback=profile.feedback, flip=profile.flip)
-    stream = make_stream(seen, settings, profile.seed)
+    stream = stream_in_view(
+        tables, settings, profile.seed, view=profile.view, masked=profile.mask_unknown
+    )
     inputs = {
         "name": name,
         "profile": profile.model_dump(mode="json"),
