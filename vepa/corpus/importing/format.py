@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from vepa.corpus.importing.draft import Draft
+from vepa.corpus.importing.grouping import Gathered
 from vepa.corpus.importing.report import Notes
 from vepa.corpus.trajectory import Trajectory
 from vepa.errors import InputError, Where
@@ -77,6 +78,8 @@ class GroupedFormat(Format):
     def pieces(self, data: Any, head: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any]]:
         """The pieces of one record: key of the trajectory, and a JSON value to be kept.
 
+        A `Link` in place of the value says that all pieces of the key belong to another key.
+
         Raises
         ------
         InputError
@@ -97,11 +100,11 @@ class GroupedFormat(Format):
         self, data: Any, head: Mapping[str, Any], notes: Notes
     ) -> Iterable[Draft | Trajectory]:
         """All pieces of one record, where it stands alone."""
-        grouped: dict[str, list[Any]] = {}
-        for key, piece in self.pieces(data, head, notes):
-            grouped.setdefault(key, []).append(piece)
-        for key, found in grouped.items():
-            yield from self.join(key, found, notes)
+        with Gathered() as gathered:
+            for key, piece in self.pieces(data, head, notes):
+                gathered.add(key, piece, 1)
+            for key, _, found in gathered.groups():
+                yield from self.join(key, found, notes)
 
 
 def checked(model: type[M], data: Any, notes: Notes | None = None, path: str = "") -> M:

@@ -6,13 +6,27 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Gathered"]
+__all__ = ["Gathered", "Link"]
 
 #: Pages of the database that are held in memory, in KiB.
 _CACHE_KIB = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Says that all pieces of a key belong to the trajectory of another key; the first one counts.
+
+    Attributes
+    ----------
+    into
+        The other key (the conversation of a trace).
+    """
+
+    into: str
 
 
 class Gathered:
@@ -25,9 +39,12 @@ class Gathered:
             "journal_mode=OFF", "synchronous=OFF", f"cache_size=-{_CACHE_KIB}", "temp_store=FILE",
         ):  # fmt: skip
             self._base.execute(f"PRAGMA {setting}")
-        self._base.execute("CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
         self._base.execute(
-            "CREATE TABLE pieces (owner INTEGER, number INTEGER, data TEXT, "
+            "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT UNIQUE, whole INTEGER)"
+        )
+        self._base.execute("CREATE INDEX parts ON names (whole)")
+        self._base.execute(
+            "CREATE TABLE pieces (owner INTEGER, number INTEGER, record INTEGER, data TEXT, "
             "PRIMARY KEY (owner, number)) WITHOUT ROWID"
         )
         self._base.execute("BEGIN")
@@ -40,20 +57,38 @@ class Gathered:
         self._base.close()
         self._folder.cleanup()
 
-    def add(self, key: str, piece: Any) -> None:
-        """Keep a piece."""
+    def add(self, key: str, piece: Any, record: int) -> None:
+        """Keep a piece of the record of that number, or a `Link`."""
+        owner = self._named(key)
+        if isinstance(piece, Link):
+            whole = self._named(piece.into)
+            if whole != owner:
+                change = "UPDATE names SET whole = ? WHERE id = ? AND whole IS NULL"
+                self._base.execute(change, (whole, owner))
+            return
         self._count += 1
-        self._base.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (key,))
+        text = json.dumps(piece, ensure_ascii=False, separators=(",", ":"))
         self._base.execute(
-            "INSERT INTO pieces SELECT id, ?, ? FROM names WHERE name = ?",
-            (self._count, json.dumps(piece, ensure_ascii=False, separators=(",", ":")), key),
+            "INSERT INTO pieces VALUES (?, ?, ?, ?)", (owner, self._count, record, text)
         )
 
     def groups(self) -> Iterator[tuple[str, int, list[Any]]]:
-        """Key, number of its first piece, and its pieces; keys in the order of first appearance."""
-        names = self._base.execute("SELECT id, name FROM names ORDER BY id")
-        for owner, name in names:
+        """Key, record of its first piece, and its pieces; keys in the order of first appearance."""
+        wholes = self._base.execute(
+            "SELECT coalesce(whole, id) AS owner, min(id) AS first FROM names "
+            "GROUP BY owner ORDER BY first"
+        )
+        for owner, _ in wholes:
             rows = self._base.execute(
-                "SELECT number, data FROM pieces WHERE owner = ? ORDER BY number", (owner,)
+                "SELECT record, data FROM pieces WHERE owner = ?1 "
+                "OR owner IN (SELECT id FROM names WHERE whole = ?1) ORDER BY number",
+                (owner,),
             ).fetchall()
-            yield name, rows[0][0], [json.loads(data) for _, data in rows]
+            if rows:
+                name = self._base.execute("SELECT name FROM names WHERE id = ?", (owner,))
+                yield name.fetchone()[0], rows[0][0], [json.loads(data) for _, data in rows]
+
+    def _named(self, key: str) -> int:
+        self._base.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (key,))
+        found = self._base.execute("SELECT id FROM names WHERE name = ?", (key,))
+        return int(found.fetchone()[0])

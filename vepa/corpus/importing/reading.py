@@ -163,7 +163,7 @@ class Import:
                     continue
                 try:
                     for key, piece in format.pieces(record.data, record.head, self.report.notes):
-                        gathered.add(key, piece)
+                        gathered.add(key, piece, record.number)
                 except InputError as error:
                     self._skip(record, self._of_another(format, record, error))
                 except RecursionError:
@@ -175,6 +175,9 @@ class Import:
                     finished = [self._finish(format, draft, number, None) for draft in drafts]
                 except InputError as error:
                     self._skip(place, error)
+                    continue
+                except RecursionError:
+                    self._skip(place, InputError("nested too deep"))
                     continue
                 for each in finished:
                     self.report.trajectories += 1
