@@ -11,12 +11,17 @@ from pydantic import BaseModel, ConfigDict
 
 from vepa.errors import InputError
 
-__all__ = ["Foreign", "ImportReport", "Notes", "Skipped"]
+__all__ = ["Foreign", "ImportReport", "Notes", "Skipped", "keys"]
 
 #: So many skipped records are told one by one; all are counted.
 MOST_TOLD = 100
 #: So many different unknown keys are told; records may use their keys as data.
 MOST_KEYS = 1000
+
+
+def keys(names: str) -> frozenset[str]:
+    """Keys, from a text with blanks between them."""
+    return frozenset(names.split())
 
 
 class Foreign(BaseModel):
