@@ -259,3 +259,24 @@ def test_a_recording_is_no_way_out_of_another(root):
 def test_no_other_model_falls_back(openai):
     with pytest.raises(SettingError, match="recorded/NAME only"):
         openai.model([Say("x")], otherwise="scripted/x")
+
+
+def test_of_several_answers_about_one_content_the_name_tells(root):
+    recording = Recording(root / "judge-a")
+    second = ITEM.model_copy(update={"name": "trace/2"})
+    with pytest.raises(InputError, match="another answer"):
+        recording.add(second, said('{"bad": false}'))
+    assert recording.add(second, said('{"bad": false}'), named=True)
+    assert recording.add(second, said('{"bad": false}'), named=True) is False
+    assert len(recording) == 2
+    model = open_model("recorded/judge-a", recorded=root)
+    for name, bad in (("trace/2", False), ("trace/1", True), (None, True)):
+        item = ITEM.model_copy(update={"name": name})
+        assert model.ask(about(item, f"asked {name}")).data == {"bad": bad}
+
+
+def test_a_line_tells_a_name_only_where_it_needs_one(root):
+    recording = Recording(root / "judge-a")
+    recording.add(ITEM.model_copy(update={"name": "trace/2"}), said("{}"), named=True)
+    lines = (root / "judge-a" / "answers.jsonl").read_text().splitlines()
+    assert [json.loads(line).get("name", "-") for line in lines] == ["-", "trace/2"]

@@ -124,11 +124,15 @@ class Item(_Record):
         Id of the prompt template.
     version
         Version of the template, `MAJOR.MINOR`; a recorded answer fits every minor version.
+    name
+        The item's own id. An answer is found without it, unless a recording has several answers
+        about the same content: then it tells which.
     """
 
     hash: str
     template: str
     version: str
+    name: str | None = None
 
 
 class ModelRequest(_Record):

@@ -67,7 +67,7 @@ class RecordedModel:
                 "answers are found by it",
                 "not_recorded",
             )
-        content, template, major = key_of(request.item)
+        content, template, major, _ = key_of(request.item)
         return ModelError(
             f"{self.name}: no answer is recorded for hash {content}, template {template!r}, "
             f"version {major}.x (in {self._recording.folder}). Ask a real model and keep its "

@@ -20,7 +20,8 @@ from vepa.policy.document import complaint, parse_document
 
 __all__ = ["Manifest", "Recording"]
 
-Key = tuple[str, str, int]
+#: Hash, template, major version, and the name where one content has several answers.
+Key = tuple[str, str, int, str | None]
 MANIFEST, ANSWERS = "manifest.yaml", "answers.jsonl"
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
@@ -65,7 +66,11 @@ class Manifest(BaseModel):
 
 
 class Answered(BaseModel):
-    """One recorded answer: what it is about, and what the model said."""
+    """One recorded answer: what it is about, and what the model said.
+
+    `name` is left out, but for a second answer about the same content: that one is only for the
+    item of this id.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -74,15 +79,18 @@ class Answered(BaseModel):
     version: str
     message: Message
     finish: Finish = "stop"
+    name: str | None = Field(default=None, min_length=1)
 
     @property
     def key(self) -> Key:
         """What it is found by."""
-        return key_of(Item(hash=self.hash, template=self.template, version=self.version))
+        return key_of(
+            Item(hash=self.hash, template=self.template, version=self.version, name=self.name)
+        )
 
 
 def key_of(item: Item) -> Key:
-    """Hash, template and major version.
+    """Hash, template, major version and name.
 
     Raises
     ------
@@ -96,7 +104,7 @@ def key_of(item: Item) -> Key:
             where=Where(field="version"),
             remedy="write it MAJOR.MINOR, like 1.0",
         )
-    return item.hash, item.template, int(match.group(1))
+    return item.hash, item.template, int(match.group(1)), item.name
 
 
 class Recording:
@@ -158,16 +166,27 @@ class Recording:
         return len(self._answers)
 
     def get(self, item: Item) -> Answered | None:
-        """The answer about an item; None when there is none."""
-        return self._answers.get(key_of(item))
+        """The answer about an item: the one of its name, else that of its content, else None."""
+        key = key_of(item)
+        return self._answers.get(key) or self._answers.get((*key[:3], None))
 
-    def add(self, item: Item, answer: Message | ModelReply, finish: Finish = "stop") -> bool:
+    def add(
+        self,
+        item: Item,
+        answer: Message | ModelReply,
+        finish: Finish = "stop",
+        *,
+        named: bool = False,
+    ) -> bool:
         """Append an answer; safe beside other threads and processes, and through crashes.
 
         Parameters
         ----------
         item
             What it is about.
+        named
+            Whether the answer is only for the item of this name: where the same content was asked
+            about several times, under other ids, and the answers differ.
         answer
             What the model said, or the whole reply that a model gave.
         finish
@@ -197,6 +216,7 @@ class Recording:
             version=item.version,
             message=message,
             finish=finish,
+            name=item.name if named else None,
         )
         key = wanted.key
         path = self.folder / ANSWERS
@@ -213,7 +233,8 @@ class Recording:
                     where=Where(str(path)),
                     remedy="raise the template's major version, or record into another folder",
                 )
-            line = (canonical_json(wanted.model_dump(mode="json")) + "\n").encode()
+            told = wanted.model_dump(mode="json", exclude=None if named else {"name"})
+            line = (canonical_json(told) + "\n").encode()
             stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())
@@ -260,7 +281,8 @@ def _same(one: Answered, other: Answered) -> bool:
 
 
 def _named(key: Key) -> str:
-    return f"hash {key[0]}, template {key[1]!r}, version {key[2]}.x"
+    own = "" if key[3] is None else f", name {key[3]!r}"
+    return f"hash {key[0]}, template {key[1]!r}, version {key[2]}.x{own}"
 
 
 def _manifest(path: Path) -> Manifest:

@@ -161,7 +161,7 @@ class LLMParser:
                 Message(role="user", content=f"{block}\n\n{after}"),
             ),
             shape=self._shape,
-            item=item_of(piece.trajectory, self.prompt, piece.unit),
+            item=item_of(piece.trajectory, self.prompt, piece.unit, piece.id),
         )
 
     def _told(self, part: str, unit: Unit, tag: str) -> str:

@@ -54,7 +54,9 @@ def told_fields(schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
-def item_of(trajectory: Trajectory, prompt: Prompt, unit: Unit = "trajectory") -> Item:
+def item_of(
+    trajectory: Trajectory, prompt: Prompt, unit: Unit = "trajectory", name: str | None = None
+) -> Item:
     """What a recorded parse is found by.
 
     Parameters
@@ -66,8 +68,10 @@ def item_of(trajectory: Trajectory, prompt: Prompt, unit: Unit = "trajectory") -
     unit
         What the event describes. A whole trace and its last step have the same content, so the
         unit is part of the hash of the two smaller ones.
+    name
+        Id of the event; it tells only where the same content was read twice, with two results.
     """
     content = trajectory.content_hash
     if unit != "trajectory":
         content = sha256_of(canonical_json({"content": content, "unit": unit}))
-    return Item(hash=content, template=prompt.id, version=prompt.version)
+    return Item(hash=content, template=prompt.id, version=prompt.version, name=name)
