@@ -18,6 +18,7 @@ from vepa.cli import (
     bench,
     collect,
     decide,
+    parse,
     personas,
     policy,
     run,
@@ -75,6 +76,7 @@ app.add_typer(tools.app, name="tools")
 app.add_typer(personas.app, name="personas")
 app.add_typer(tasks.app, name="tasks")
 app.command("collect")(collect.collect)
+app.command("parse")(parse.parse)
 app.command("show")(show.show)
 app.command("import")(traces.import_traces)
 
