@@ -5,6 +5,9 @@ SHELL := /bin/bash
 
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export DO_NOT_TRACK := 1
+# Empty, whatever the surroundings say: without byte code every process of the tests, and each of
+# their workers, would compile all of vepa again.
+export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON ?= python3
 VENV := .venv

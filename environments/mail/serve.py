@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import email
 import email.policy
+import functools
 import hmac
+import importlib.metadata
 import json
 import mailbox
 import os
@@ -24,6 +26,8 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
 warnings.simplefilter("ignore")
+# What is installed does not change while this runs; pysasl searches all of it at every connection.
+importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)
 
 import pymap.main  # noqa: E402 - its imports warn
 from pymap.backend.maildir import mailbox as backend  # noqa: E402
@@ -173,6 +177,7 @@ def main() -> None:
     office = Office(config, Path(given.data))
     os.umask(0o077)
     office.write_accounts()
+    os.environ["FQDN"] = office.domain  # else pymap asks the DNS for its name, at every greeting
     backend.MailboxData.copy = copy_with_content
     submission = Submission(office)
     controller = Controller(

@@ -183,7 +183,10 @@ class MailDriver:
         if not recipients:
             raise _Refused(554, "no recipient")
         port = self._endpoint.ports[self._settings.smtp]
-        with smtplib.SMTP(self._endpoint.host, port, timeout=deadline.left()) as client:
+        # With a name of its own: smtplib would ask the DNS for one, before every message.
+        with smtplib.SMTP(
+            self._endpoint.host, port, local_hostname="localhost", timeout=deadline.left()
+        ) as client:
             try:
                 client.login(caller.user, caller.password)
                 plain = [messages.plain_address(each) for each in recipients]
