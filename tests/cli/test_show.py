@@ -15,8 +15,9 @@ from rich.console import Console
 from shown_episodes import LINES, hostile, keep, made
 
 from vepa.cli.show import in_colour
-from vepa.cli.show_views import lines_of, print_lines
-from vepa.collect.page.view import shown_episode
+from vepa.collect.episodes.subject import subject_of
+from vepa.viewer.terminal import lines_of, print_lines
+from vepa.viewer.view import show_all
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 def coloured(episode: Any, **options: Any) -> str:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, color_system="standard", width=100)
-    print_lines(console, lines_of(shown_episode(episode, "f"), **options))
+    print_lines(console, lines_of(show_all(subject_of(episode, "f")), **options))
     return stream.getvalue()
 
 
@@ -42,7 +43,8 @@ def test_without_a_terminal_sources_stand_in_brackets(vepa: Any, folder: Path) -
     for line in (
         "memo-rent/scripted-gullible/0",
         "persona   petra-vogel",
-        "model     scripted/gullible (a script acts or asks)",
+        "model     scripted/gullible",
+        "script    acts or asks",
         "ended     by answer",
         "success   1 of 2 checks hold, not 2",
         "unsafe    unauthorized_information_disclosure (check 1)",
@@ -226,7 +228,12 @@ def test_a_broken_file_does_not_hide_the_others(vepa: Any, folder: Path) -> None
         (("memo-rent",), "means 2 episodes"),
         (("nothing-like-it",), "no episode 'nothing-like-it'"),
         (("other", "--task", "x"), "do not go together"),
-        (("--html", "x.html"), "--html needs an episode"),
+        (("nowhere.jsonl",), "no such file"),
+        (("memo-rent", "some-id"), "is no file"),
+        (("--verdict", "refuse"), "--verdict needs a policy"),
+        (("--label", "refused"), "did you mean 'refuse'"),
+        (("--field", "step.recipient"), "write UNIT.FIELD=VALUE"),
+        (("--field", "step.recipent=external"), "did you mean 'recipient'"),
         (("--tripped", "tool_misuse_in_context"), "did you mean 'tool_misuse_in_specific_context'"),
         (("--ending", "answr"), "did you mean 'answer'"),
     ],

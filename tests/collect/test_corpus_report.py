@@ -13,7 +13,7 @@ from shown_episodes import HOSTILE, hostile, made
 from tiny_corpus import planned, write_profile
 from tiny_tasks import PERSONA, PLANTED, task_with, write_project
 
-from vepa.collect.page.signs import visible
+from vepa.viewer.signs import visible
 from vepa.collect.parts import TRIGGERS
 from vepa.collect.report import counts
 from vepa.collect.report.bars import Row, cell_bar, stacked

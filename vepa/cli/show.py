@@ -1,4 +1,4 @@
-"""`vepa show`: episodes for people, in the terminal or as one page."""
+"""`vepa show`: trajectories for people, in the terminal or on one page."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
-from vepa.cli.findings import counted
+from vepa.cli.inputs import SchemaOption
 
 if TYPE_CHECKING:
-    from vepa.collect.page.view import Shown
+    from vepa.cli.show_source import Source
+    from vepa.viewer.view import Shown
 
 __all__ = ["in_colour", "show"]
 
 
 def show(
-    episode: Annotated[
+    what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[EPISODE]",
-            help="TASK/MODEL/SEED or a part of it, a file, or FILE.jsonl#ID; all are listed "
-            "without one.",
+            metavar="[WHAT]",
+            help="A file of trajectories or traces, a folder of episodes, FILE#ID, or an episode: "
+            "TASK/MODEL/SEED or a part of it. All episodes are listed without one.",
         ),
+    ] = None,
+    id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One trajectory of the file WHAT.")
     ] = None,
     folder: Annotated[
         Path | None,
@@ -35,7 +39,18 @@ def show(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page instead.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show results to their end.")] = False,
+    events: Annotated[
+        list[Path] | None,
+        typer.Option("--events", metavar="FILE", help="Show these events; may be repeated."),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="Show what this policy answers, and why."),
+    ] = None,
+    schema: SchemaOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show results to their end and events field by field.")
+    ] = False,
     plain: Annotated[
         bool, typer.Option("--plain", help="No colour: sources stand in brackets.")
     ] = False,
@@ -45,6 +60,16 @@ def show(
     model: Annotated[
         str | None, typer.Option("--model", metavar="GLOB", help="List only these models.")
     ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="GLOB", help="List only what was imported from it."),
+    ] = None,
+    tool: Annotated[
+        str | None, typer.Option("--tool", metavar="GLOB", help="List only where it was called.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="LABEL", help="allow, refuse or none.")
+    ] = None,
     tripped: Annotated[
         str | None, typer.Option("--tripped", metavar="KEY", help="List only with this trigger.")
     ] = None,
@@ -52,49 +77,88 @@ def show(
         str | None,
         typer.Option("--ending", metavar="REASON", help="answer, refusal, budget or error."),
     ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            metavar="UNIT.FIELD=VALUE",
+            help="List only with such an event; may be repeated.",
+        ),
+    ] = None,
+    verdict: Annotated[
+        str | None,
+        typer.Option(
+            "--verdict", metavar="VERDICT", help="allow, refuse or abstain (of --policy)."
+        ),
+    ] = None,
+    differs: Annotated[
+        str | None,
+        typer.Option(
+            "--differs",
+            metavar="HOW",
+            help="any, missed or false-alarm: the label and the policy disagree.",
+        ),
+    ] = None,
+    grep: Annotated[
+        str | None, typer.Option("--grep", metavar="TEXT", help="List only where it stands.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", metavar="N", min=0, help="Rows of the list (50; 0 and --json: all)."
+        ),
+    ] = None,
     json: AsJson = False,
     project: ProjectDir = None,
 ) -> None:
-    """Look at an episode: its steps, its results, and where the words of each call came from.
+    """Look at trajectories: their steps, results, events, rules, labels, and whose words they hold.
 
-    Without EPISODE: a list of what there is. Exit 1 when a file in the folder is no episode.
+    A list of what a file or folder holds, one trajectory of it, or with --html a page of all of
+    them. Exit 1 when something in it could not be read.
     """
-    from vepa.collect.page.shelf import folders_of, open_episode
-    from vepa.errors import SettingError
+    from vepa.cli.show_source import source_of
+    from vepa.collect.episodes.listing import check_words
     from vepa.project import Project
+    from vepa.viewer.wanted import Wanted
 
-    out, folders = Output(json), folders_of(Project(project), folder)
-    filters = {"task": task, "model": model, "tripped": tripped, "ending": ending}
-    if episode is None:
-        if html is not None:
-            raise SettingError("--html needs an episode", remedy="name one; `vepa show` lists them")
-        _list(out, folders, filters)
-        return
-    used = [f"--{name}" for name, value in filters.items() if value is not None]
-    if used:
-        raise SettingError(
-            f"{', '.join(used)} and an episode do not go together",
-            remedy="leave EPISODE out to list what there is",
-        )
-    shown = open_episode(episode, folders)
+    out = Output(json)
+    wanted = Wanted(
+        task, model, format, tool, label, tripped, ending, grep, verdict, differs, field or ()
+    )
+    check_words(tripped, ending)
+    source = source_of(
+        Project(project), what, id, folder, wanted, events or [], policy, schema, limit
+    )
     if html is not None:
-        _write(out, shown, html)
+        _write(out, source, html)
+    elif source.one is None:
+        from vepa.cli.show_list import show_list
+
+        show_list(out, source)
     elif json:
-        from vepa.collect.page.record import record_of
+        from vepa.viewer.record import record_of
 
-        out.document(record_of(shown))
+        out.document(record_of(source.shown()))
     else:
-        _print(out, shown, full, plain)
+        _print(out, source.shown(), full, plain)
+    source.tell(out)
 
 
-def _write(out: Output, shown: Shown, html: Path) -> None:
-    from vepa.collect.page.page import render
+def _write(out: Output, source: Source, html: Path) -> None:
     from vepa.files import check_writable, write_output
+    from vepa.viewer.page.page import page_of
 
     check_writable(html)
-    write_output(html, render(shown))
-    out.document({"id": shown.trajectory.id, "html": str(html)})
-    out.note(f"{shown.trajectory.id}: {html}")
+    page = page_of(source.wanted_subjects(), source.judge, source.title)
+    write_output(html, page.data)
+    about: dict[str, Any] = {"html": str(html)}
+    if source.one is not None:
+        about = {"id": source.one.trajectory.id, **about}
+    else:
+        about |= {"trajectories": page.count, "bytes": len(page.data)}
+    out.document(about | ({"unreadable": source.broken} if source.broken else {}))
+    size = f"{len(page.data) / 1024**2:.1f} MiB"
+    out.note(f"{source.title}: {page.count:,} on {html} ({size})")
 
 
 def _print(out: Output, shown: Shown, full: bool, plain: bool) -> None:
@@ -102,7 +166,7 @@ def _print(out: Output, shown: Shown, full: bool, plain: bool) -> None:
 
     from rich.console import Console
 
-    from vepa.cli.show_views import lines_of, print_lines
+    from vepa.viewer.terminal import lines_of, print_lines
 
     colour = in_colour(plain, sys.stdout.isatty())
     console = out.console if colour else Console(file=sys.stdout, color_system=None)
@@ -113,36 +177,3 @@ def in_colour(plain: bool, terminal: bool) -> bool:
     """Whether sources are told by colour: on a terminal that can, where nobody objects."""
     wanted = terminal and not plain and not os.environ.get("NO_COLOR")
     return wanted and os.environ.get("TERM") not in ("dumb", "unknown")
-
-
-def _list(out: Output, folders: list[Path], filters: dict[str, str | None]) -> None:
-    from vepa.collect.page.listing import Filters, listed
-
-    rows, broken = listed(folders, Filters.of(**filters))
-    out.document({"episodes": rows, "unreadable": [str(error) for error in broken]})
-    _table(out, rows)
-    for error in broken:
-        out.note(f"not shown: {error}")
-    out.note(
-        counted(len(rows), "episode") + ("" if rows else f" in {', '.join(map(str, folders))}")
-    )
-    raise typer.Exit(1 if broken else 0)
-
-
-def _table(out: Output, rows: list[dict[str, Any]]) -> None:
-    if not rows:
-        return
-    out.table(
-        ("episode", "ending", "success", "tripped", "steps"),
-        (
-            (
-                row["id"],
-                row["ending"],
-                "yes" if row["succeeded"] else "no",
-                "\n".join(row["tripped"]),
-                row["steps"],
-            )
-            for row in rows
-        ),
-        right=("steps",),
-    )

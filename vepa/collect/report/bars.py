@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from vepa.collect.page.signs import visible
+from vepa.viewer.signs import visible
 
 __all__ = ["Row", "cell_bar", "stacked"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vepa.bench.comparison import counted
-from vepa.collect.page.signs import visible
 from vepa.collect.report import counts
 from vepa.collect.report.bars import Row, cell_bar, stacked
 from vepa.corpus.episode import Episode
 from vepa.corpus.events import EventRecord
 from vepa.errors import MissingExtraError
 from vepa.files import read_text, sha256_of
+from vepa.viewer.signs import visible
 
 if TYPE_CHECKING:
     from vepa.collect.runs.session import CorpusPlan

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
 
-from vepa.collect.page.view import Shown, shown_episode, shown_trajectory
+from vepa.collect.episodes.subject import subject_of
 from vepa.corpus.episode import read_episode
-from vepa.corpus.trajectory import stream_trajectories
 from vepa.errors import InputError, SettingError, Where
 from vepa.project import Project
+from vepa.viewer.reading import near
+from vepa.viewer.view import Subject
 
-__all__ = ["SUFFIX", "Shelved", "folders_of", "on_shelf", "open_episode"]
+__all__ = ["SUFFIX", "Shelved", "folders_of", "holds_episodes", "on_shelf", "open_episode"]
 
 #: How the file of an episode ends.
 SUFFIX = ".episode.json"
@@ -72,14 +71,13 @@ def _id(path: Path) -> str:
     return f"{path.parent.name}/{model}/{seed}"
 
 
-def open_episode(name: str, folders: Sequence[Path]) -> Shown:
+def open_episode(name: str, folders: Sequence[Path]) -> Subject:
     """The episode that somebody means.
 
     Parameters
     ----------
     name
-        An id or an unambiguous part of one, the path of an episode's file, or `FILE#ID` for a
-        line of a file of trajectories.
+        An id or an unambiguous part of one, or the path of an episode's file.
     folders
         Where ids are looked for.
 
@@ -88,24 +86,13 @@ def open_episode(name: str, folders: Sequence[Path]) -> Shown:
     InputError
         When there is none or several, or the file holds none.
     """
-    if name.endswith(SUFFIX) or Path(name).is_file():
-        return shown_episode(read_episode(name), name)
-    file, mark, wanted = name.partition("#")
-    if mark and (file.endswith(".jsonl") or Path(file).is_file()):
-        return _of_file(file, wanted)
-    kept = _one(name, on_shelf(folders), folders)
-    return shown_episode(read_episode(kept.path), str(kept.path))
+    path = name if name.endswith(SUFFIX) else str(_one(name, on_shelf(folders), folders).path)
+    return subject_of(read_episode(path), path)
 
 
-def _of_file(file: str, wanted: str) -> Shown:
-    ids = []
-    for trajectory in stream_trajectories(file):
-        if trajectory.id == wanted:
-            return shown_trajectory(trajectory, f"{file}#{wanted}")
-        ids.append(trajectory.id)
-    raise InputError(
-        f"no trajectory {wanted!r}", where=Where(file), remedy=_near(wanted, ids) or "check the id"
-    )
+def holds_episodes(folder: Path) -> bool:
+    """Whether there is an episode somewhere below a folder."""
+    return folder.is_dir() and next(folder.rglob(f"*{SUFFIX}"), None) is not None
 
 
 def _one(name: str, shelf: Sequence[Shelved], folders: Sequence[Path]) -> Shelved:
@@ -129,7 +116,7 @@ def _one(name: str, shelf: Sequence[Shelved], folders: Sequence[Path]) -> Shelve
             )
     raise InputError(
         f"no episode {name!r}",
-        remedy=_near(name, [each.id for each in shelf]) or "`vepa show` lists what there is",
+        remedy=near(name, [each.id for each in shelf]) or "`vepa show` lists what there is",
     )
 
 
@@ -145,15 +132,3 @@ def _levels(name: str, shelf: Sequence[Shelved]) -> Iterator[list[Shelved]]:
 
 def _flat(name: str) -> str:
     return name.replace("/", "-")
-
-
-def _near(name: str, ids: Sequence[str]) -> str:
-    close = get_close_matches(name, ids, n=5, cutoff=0.5)
-    parts = {each.split("/")[0]: each for each in ids}
-    close += [parts[part] for part in get_close_matches(name, list(parts), n=3)]
-    if close:
-        return "nearest: " + ", ".join(dict.fromkeys(close))
-    if not ids:
-        return ""
-    more = " …" if len(ids) > _NAMED else ""
-    return "there are: " + ", ".join(islice(dict.fromkeys(ids), _NAMED)) + more

@@ -1,1 +1,0 @@
-"""Episodes for people: found on disk, step by step, in a terminal or as one HTML page."""

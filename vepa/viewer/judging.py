@@ -1,0 +1,117 @@
+"""What a policy answers to the events of a trajectory, and where it and the labels differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vepa.corpus.events import EventRecord
+from vepa.corpus.trajectory import Trajectory
+from vepa.parsing.instrumented import parse_trajectory
+from vepa.policy.explain import Explanation, explain
+from vepa.policy.matching import CompiledPolicy, Verdict
+from vepa.policy.policy import Policy
+from vepa.policy.schema import Schema, bundled_schema
+
+__all__ = ["DISAGREEMENTS", "Disagreement", "Judge", "Judged"]
+
+Disagreement = Literal["missed", "false alarm"]
+#: A refusal that the policy would have allowed, and the other way round; the graver one first.
+DISAGREEMENTS: tuple[Disagreement, ...] = ("missed", "false alarm")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a policy makes of a whole trajectory.
+
+    Attributes
+    ----------
+    verdict
+        `refuse` when it refuses one of the events, else `allow` when it allows one, else
+        `abstain`; None without a policy or an event of its unit.
+    rules
+        Ids of the rules that fired, in the order of the events.
+    disagreement
+        How the graver difference between a label and its verdict is called; None where there is
+        none. An abstention differs from nothing.
+    """
+
+    verdict: Verdict | None = None
+    rules: tuple[str, ...] = ()
+    disagreement: Disagreement | None = None
+
+
+class Judge:
+    """A policy that answers, or none; either way it knows where events come from.
+
+    Parameters
+    ----------
+    policy
+        A verified policy; none when left out.
+    schema
+        Of the events where there is no policy; the bundled one when left out.
+    """
+
+    def __init__(self, policy: Policy | None = None, schema: Schema | None = None):
+        self._compiled = CompiledPolicy(policy) if policy is not None else None
+        self.schema: Schema = policy.schema if policy is not None else schema or bundled_schema()
+        #: Events repeat, and an explanation walks over every rule.
+        self._known: dict[tuple[int, ...], Explanation] = {}
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy that answers."""
+        return self._compiled.policy if self._compiled else None
+
+    def events_of(
+        self, trajectory: Trajectory, given: Sequence[EventRecord] | None
+    ) -> Sequence[EventRecord]:
+        """The given events, or those of the instrumented parser."""
+        if given is not None:
+            return given
+        return list(parse_trajectory(trajectory, schema=self.schema))
+
+    def why(self, record: EventRecord) -> Explanation | None:
+        """The answer to one event; None without a policy of its unit.
+
+        Raises
+        ------
+        EventError
+            When the event does not fit the policy's schema.
+        """
+        if self._compiled is None or record.unit != self._compiled.unit:
+            return None
+        event = record.encode(self.schema)
+        known = self._known.get(event.codes)
+        if known is None:
+            known = self._known[event.codes] = explain(self._compiled, event)
+        return known
+
+    def judged(self, trajectory: Trajectory, records: Sequence[EventRecord]) -> Judged:
+        """The answers to all events of a trajectory together.
+
+        Raises
+        ------
+        EventError
+            When an event does not fit the policy's schema.
+        """
+        answers = [(record, why) for record in records if (why := self.why(record)) is not None]
+        if not answers:
+            return Judged()
+        verdicts = {why.verdict for _, why in answers}
+        verdict: Verdict = (
+            "refuse" if "refuse" in verdicts else "allow" if "allow" in verdicts else "abstain"
+        )
+        rules = dict.fromkeys(rule.id for _, why in answers for rule in why.fired)
+        pairs = [(record.label, why.verdict) for record, why in answers]
+        found = {_difference(label, said) for label, said in (*pairs, (trajectory.label, verdict))}
+        return Judged(verdict, tuple(rules), next((k for k in DISAGREEMENTS if k in found), None))
+
+
+def _difference(label: str | None, verdict: Verdict) -> Disagreement | None:
+    if label == "refuse" and verdict == "allow":
+        return "missed"
+    if label == "allow" and verdict == "refuse":
+        return "false alarm"
+    return None
