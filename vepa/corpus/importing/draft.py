@@ -190,11 +190,15 @@ def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
         return {}, None
     if isinstance(given, str):
         try:
-            data = json.loads(given)
+            data = json.loads(given, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             return {}, given
         return (data, None) if isinstance(data, dict) else ({}, given)
     return {}, json.dumps(given, ensure_ascii=False)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def as_text(value: Any) -> str:

@@ -19,6 +19,9 @@ AUTO = "auto"
 FORMATS = {
     "vepa": ("own", "OwnTrajectories"),
     "agentdojo": ("agentdojo", "AgentDojo"),
+    "atbench": ("atbench", "ATBench"),
+    "assebench": ("assebench", "ASSEBench"),
+    "rjudge": ("rjudge", "RJudge"),
     "openai-chat": ("openai_chat", "OpenAIChat"),
 }
 
