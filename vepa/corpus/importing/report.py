@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ __all__ = ["Foreign", "ImportReport", "Notes", "Skipped", "keys"]
 MOST_TOLD = 100
 #: So many different unknown keys are told; records may use their keys as data.
 MOST_KEYS = 1000
+_POSITION = re.compile(r"\.\d+(?=\.|$)")
 
 
 def keys(names: str) -> frozenset[str]:
@@ -76,7 +78,8 @@ class Notes:
         self.remarks: Counter[str] = Counter()
 
     def key(self, path: str) -> None:
-        """Count a key that was not understood."""
+        """Count a key that was not understood; positions in its path are left out."""
+        path = _POSITION.sub("[]", path)
         if path in self.unknown or len(self.unknown) < MOST_KEYS:
             self.unknown[path] += 1
         else:

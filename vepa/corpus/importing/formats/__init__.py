@@ -19,9 +19,14 @@ AUTO = "auto"
 FORMATS = {
     "vepa": ("own", "OwnTrajectories"),
     "agentdojo": ("agentdojo", "AgentDojo"),
+    "inspect": ("inspect_ai", "InspectLogs"),
     "atbench": ("atbench", "ATBench"),
     "assebench": ("assebench", "ASSEBench"),
     "rjudge": ("rjudge", "RJudge"),
+    "otel-genai": ("otel_genai", "OtelGenAI"),
+    "langsmith": ("langsmith", "LangSmith"),
+    "who-and-when": ("who_and_when", "WhoAndWhen"),
+    "openai-responses": ("openai_responses", "OpenAIResponses"),
     "openai-chat": ("openai_chat", "OpenAIChat"),
 }
 
