@@ -79,9 +79,9 @@ def test_labels_that_feedback_does_not_reveal_change_nothing(rjudge):
     settings = StreamSettings(rounds=5)
     stream = make_stream(rjudge, settings, 1)
     hidden = np.setdiff1d(stream.order, np.concatenate([part.feedback for part in stream.rounds]))
-    labels = rjudge.labels.copy()
+    labels = stream.table.labels.copy()
     labels[hidden] = 1 - labels[hidden]
-    other = make_stream(rjudge.with_labels(labels), settings, 1)
+    other = make_stream(stream.table.with_labels(labels), settings, 1)
     first, second = loop(stream).run(), loop(other).run()
     assert hashes(first) == hashes(second)
     assert any(outcome.after.active for outcome in first)
@@ -93,10 +93,10 @@ def test_labels_of_the_future_change_no_earlier_decision(rjudge):
     settings = StreamSettings(rounds=5)
     stream = make_stream(rjudge, settings, 1)
     later = np.concatenate([part.indices for part in stream.rounds[2:]])
-    labels = rjudge.labels.copy()
+    labels = stream.table.labels.copy()
     labels[later] = 1 - labels[later]
     first = loop(stream).run()
-    second = loop(make_stream(rjudge.with_labels(labels), settings, 1)).run()
+    second = loop(make_stream(stream.table.with_labels(labels), settings, 1)).run()
     assert hashes(first)[:2] == hashes(second)[:2]
     for a, b in zip(first[:3], second[:3], strict=True):
         assert np.array_equal(a.verdicts, b.verdicts)
@@ -145,18 +145,18 @@ def test_start_learns_from_the_first_labels_alone(rjudge):
     stream = make_stream(rjudge, StreamSettings(), 0)
     found = start(stream, authority(), SETTINGS)
     feedback = np.concatenate([part.feedback for part in stream.rounds])
-    labels = rjudge.labels.copy()
+    labels = stream.table.labels.copy()
     labels[feedback[40:]] = 1 - labels[feedback[40:]]
     hidden = np.setdiff1d(np.arange(len(rjudge)), feedback)
     labels[hidden] = 1 - labels[hidden]
     other = start(
-        make_stream(rjudge.with_labels(labels), StreamSettings(), 0), authority(), SETTINGS
+        make_stream(stream.table.with_labels(labels), StreamSettings(), 0), authority(), SETTINGS
     )
     assert found.labels == 40
     assert found.policy.document_hash == other.policy.document_hash
     assert found.policy.active
     rows = np.setdiff1d(np.arange(len(rjudge)), feedback[:40])
-    said = CompiledPolicy(found.policy).decide_columns(rjudge.take(rows).columns)
+    said = CompiledPolicy(found.policy).decide_columns(stream.table.take(rows).columns)
     assert found.coverage == pytest.approx((said != -1).mean())
     assert found.coverage == other.coverage
     assert found.f1 != other.f1  # scored by the true labels, which are others there
@@ -204,6 +204,6 @@ def test_batch_decisions_equal_single_ones(rjudge):
     codes = {"allow": 0, "refuse": 1, "abstain": -1}
     singles = [
         codes[compiled.decide(Event(tuple(map(int, row)), rjudge.schema)).verdict]
-        for row in rjudge.codes[outcome.indices]
+        for row in stream.table.codes[outcome.indices]
     ]
     assert outcome.verdicts.tolist() == singles
