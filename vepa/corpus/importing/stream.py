@@ -64,7 +64,7 @@ def _found(
 
 
 def _kind(head: bytes, start: bytes) -> str:
-    """`lines`, `line` (one so far, longer than what was peeked at), `array` or `document`.
+    """`lines`, `line` (one, or one so far), `array` or `document`.
 
     A first line that is broken in a file of several that begin with `{` makes lines too, so that
     the lines after it are read.
@@ -82,7 +82,9 @@ def _kind(head: bytes, start: bytes) -> str:
         return "lines" if several else rest_kind
     except RecursionError:
         return "lines" if rest.strip(_BLANK) else rest_kind
-    return "lines" if start == b"{" or rest.strip(_BLANK) else rest_kind
+    if rest.strip(_BLANK):
+        return "lines"
+    return "line" if start == b"{" else rest_kind
 
 
 def _lines(stream: IO[bytes], file: str) -> Iterator[Record | BadRecord]:
