@@ -131,7 +131,7 @@ def test_it_makes_an_environment_of_its_own(tmp_path, offline, constraints):
     assert installed(WANTED, constraints, services=services) is None
 
 
-def test_one_that_was_interrupted_is_done_again(tmp_path, offline):
+def test_one_that_was_interrupted_is_done_again(tmp_path, quick, offline):
     """kill -9 of the installing process while pip runs: the next one waits for pip, then redoes."""
     services = tmp_path / "services"
     script = (

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
+from tiny_office import cache_folder
 
 from vepa.services import Environment, Office, clean_up
-from vepa.services.places import places
+from vepa.services.places import Places, places
 from vepa.services.recording import Recorder
 from vepa.services.runtimes import processes
 
@@ -22,6 +25,13 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 CALLS_OF_AN_EPISODE = 30
 WORKERS, CALLS_OF_A_WORKER = 8, 25
+
+
+@pytest.fixture(scope="module")
+def other(nine: dict[str, Environment], world_file: Path) -> Iterator[Office]:
+    """A second office beside `office`."""
+    with Office.start(list(nine.values()), world_file) as running:
+        yield running
 
 
 def episode(nine: dict[str, Environment]) -> list[tuple[str, dict]]:
@@ -44,9 +54,7 @@ def record(office: Office, calls: list[tuple[str, dict]], role: str):
         return recorder.trajectory()
 
 
-def test_the_same_episode_reads_the_same_after_a_reset_and_in_another_office(
-    office, nine, world_file
-):
+def test_the_same_episode_reads_the_same_after_a_reset_and_in_another_office(office, other, nine):
     calls = episode(nine)
     assert len(calls) == CALLS_OF_AN_EPISODE
     assert {tool.split("_")[0] for tool, _ in calls} == set(nine)
@@ -54,8 +62,8 @@ def test_the_same_episode_reads_the_same_after_a_reset_and_in_another_office(
     report = office.reset()
     second = record(office, calls, "it")
     office.reset()
-    with Office.start(list(nine.values()), world_file) as other:
-        third = record(other, calls, "it")
+    third = record(other, calls, "it")
+    other.reset()
     told = [[step.result.content for step in each.steps[1:]] for each in (first, second, third)]
     assert told[0] == told[1] == told[2]
     assert first.content_hash == second.content_hash == third.content_hash
@@ -101,39 +109,23 @@ def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str
     return failed
 
 
-def test_two_offices_and_eight_workers_do_not_touch_each_other(nine, world_file):
+def test_two_offices_and_eight_workers_do_not_touch_each_other(office, other, nine):
+    offices = (office, other)
+    ports = [
+        port for each in offices for name in nine for port in each.endpoint(name).ports.values()
+    ]
+    assert len(set(ports)) == len(ports)
     descriptors = open_descriptors()
-    environments = list(nine.values())
-    with (
-        Office.start(environments, world_file) as one,
-        Office.start(environments, world_file) as two,
-    ):
-        ports = [
-            port
-            for each in (one, two)
-            for name in nine
-            for port in each.endpoint(name).ports.values()
-        ]
-        assert len(set(ports)) == len(ports)
-        with ThreadPoolExecutor(WORKERS) as pool:
-            jobs = [
-                pool.submit(_work, (one, two)[number % 2], number, nine)
-                for number in range(WORKERS)
-            ]
-            assert [problem for job in jobs for problem in job.result()] == []
-        for mine, other in ((one, two), (two, one)):
-            seen = str(mine.state("files"))
-            assert mine.id in seen
-            assert other.id not in seen
-            assert mine.reset().reset == ("files",)
-            assert mine.at_seed("files")
-        ids = [one.id, two.id]
-        folders = [places().office(each) for each in ids]
-    assert [folder for folder in folders if folder.exists()] == []
-    root = places().root
-    assert processes.launchers(root, ids) == []
-    assert processes.leftovers(root, ids) == []
+    with ThreadPoolExecutor(WORKERS) as pool:
+        jobs = [pool.submit(_work, offices[number % 2], number, nine) for number in range(WORKERS)]
+        assert [problem for job in jobs for problem in job.result()] == []
     assert open_descriptors() <= descriptors
+    for mine, others in ((office, other), (other, office)):
+        seen = str(mine.state("files"))
+        assert mine.id in seen
+        assert others.id not in seen
+        assert mine.reset().reset == ("files",)
+        assert mine.at_seed("files")
 
 
 KILLED = """
@@ -150,33 +142,50 @@ with office.session() as session:
 """
 
 
-def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(nine, world_file):
+@pytest.fixture
+def own(office: Office) -> Iterator[Places]:
+    """A cache where nobody else sweeps; it borrows software, and snapshots that `office` made."""
+    shared = places()
+    with cache_folder() as made:
+        made.services.symlink_to(shared.services)
+        made.snapshots.symlink_to(shared.snapshots)
+        yield made
+
+
+def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(own, nine, world_file):
     seed = random.randrange(10**6)
     files = [str(environment.file) for environment in nine.values()]
     killed = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(world_file), *files], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", KILLED, str(world_file), *files],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "VEPA_CACHE": str(own.root)},
     )
     try:
         assert killed.stdout is not None
         office = killed.stdout.readline().strip()
-        running = {each.service for each in processes.launchers(places().root, [office])}
-        assert running == set(nine)
+        assert {each.service for each in processes.launchers(own.root, [office])} == set(nine)
         time.sleep(random.Random(seed).uniform(0, 2))
     finally:
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         killed.stdout.close()
     deadline = time.monotonic() + 30
-    root = places().root
-    while time.monotonic() < deadline and (
-        processes.launchers(root, [office]) or processes.leftovers(root, [office])
-    ):
+    while time.monotonic() < deadline and running(own):
         time.sleep(0.1)
-    assert processes.launchers(root, [office]) == [], f"seed of the moment: {seed}"
-    assert processes.leftovers(root, [office]) == [], f"seed of the moment: {seed}"
-    folder: Path = places().office(office)
+    assert running(own) == [], f"seed of the moment: {seed}"
+    folder: Path = own.office(office)
     assert folder.exists()
-    clean_up()
+    clean_up(own)
     assert not folder.exists()
-    with Office.start(list(nine.values()), world_file, office_id=office) as again:
+    descriptors = open_descriptors()
+    with Office.start(list(nine.values()), world_file, office_id=office, root=own) as again:
         assert [name for name in nine if again.condition(name).state != "running"] == []
+    assert not folder.exists()
+    assert running(own) == []
+    assert open_descriptors() <= descriptors
+
+
+def running(cache: Places) -> list[processes.Marked]:
+    """What runs of a cache's offices."""
+    return [*processes.launchers(cache.root), *processes.leftovers(cache.root)]
