@@ -172,7 +172,7 @@ class Joined:
             draft.offer(name, told, parameters)
         agents = {step.speaker for step in self._steps if step.kind != "user" and step.speaker}
         several = len(agents) > 1
-        for (agent, text), _ in self._systems.items():
+        for agent, text in self._systems:
             draft.instruct(f"{agent}:\n{text}" if several and agent and text else text)
         for number, step in enumerate(self._steps):
             self._write(draft, step, number, several)
@@ -305,7 +305,7 @@ def _shape(arguments: Any) -> str:
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
-            return arguments
+            return str(arguments)
     if isinstance(arguments, Mapping) or arguments is None:
         arguments = dict(arguments or {})
     return json.dumps(arguments, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,318 @@
+"""The messages of a span, in the conventions that instrumentations have had over time.
+
+- OpenTelemetry 1.37 and later: `gen_ai.input.messages` and `gen_ai.output.messages`, which are
+  `[{role, parts}]` (parts of the types text, reasoning, tool_call, tool_call_response,
+  server_tool_call, blob, uri, file, ..), `gen_ai.system_instructions` (parts),
+  `gen_ai.tool.definitions`; each a JSON text on a span, and structured in events
+  (`gen_ai.client.inference.operation.details`)
+- before that: an event a message, `gen_ai.user.message` and so on, `gen_ai.choice` for the answer,
+  as events of the span (content in attributes, or as JSON in `gen_ai.event.content`) or as log
+  records (content in the body)
+- OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.tool_calls.0.name`
+- OpenInference: `llm.input_messages.0.message.role`, and `openinference.span.kind`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from vepa.corpus.importing.draft import as_text
+from vepa.corpus.importing.format import checked
+from vepa.corpus.importing.formats.langchain_messages import message_of
+from vepa.corpus.importing.formats.otel_fields import (
+    flat_message,
+    inference_message,
+    loose,
+    numbered,
+    plain,
+    tree,
+)
+from vepa.corpus.importing.joining import Asked, Given, Said
+from vepa.corpus.importing.report import Foreign, Notes
+from vepa.errors import InputError, Where
+
+__all__ = ["EVENTS", "parsed", "talk_of", "tools_of"]
+
+#: Events that hold a message each -> role.
+EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.choice": "assistant",
+}
+_ROLES = {
+    "system": "system", "developer": "system", "user": "user", "human": "user", "tool": "user",
+    "function": "user", "assistant": "assistant", "model": "assistant", "ai": "assistant",
+    "agent": "assistant",
+}  # fmt: skip
+_FILES = ("blob", "uri", "file", "file_data", "image", "audio", "video", "document")
+
+
+class _Part(Foreign):
+    unused: ClassVar[frozenset[str]] = frozenset({"mime_type", "modality", "uri", "file_id"})
+
+    type: str
+    content: Any = None
+    text: Any = None
+    id: str | None = None
+    name: str | None = None
+    arguments: Any = None
+    response: Any = None
+    result: Any = None
+    server_tool_call: Any = None
+    server_tool_call_response: Any = None
+
+
+class _Message(Foreign):
+    unused: ClassVar[frozenset[str]] = frozenset({"finish_reason"})
+
+    role: str
+    parts: list[_Part]
+    name: str | None = None
+
+
+class _Tool(Foreign):
+    unused: ClassVar[frozenset[str]] = frozenset({"type", "response", "strict"})
+
+    name: str | None = None
+    description: str | None = None
+    parameters: Any = None
+    function: Any = None
+
+
+def parsed(value: Any, place: str) -> Any:
+    """A structured attribute; on spans it is a JSON text.
+
+    Raises
+    ------
+    InputError
+        When it is no JSON: mostly it was cut.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise InputError(
+            "malformed JSON in this attribute",
+            where=Where(field=place),
+            remedy="where its end is missing, raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+        ) from None
+
+
+def talk_of(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Said], list[Said]]:
+    """What a call of a model was shown and what it answered.
+
+    Parameters
+    ----------
+    span
+        See `otlp.Found`; `logs` are the log records of the span.
+
+    Raises
+    ------
+    InputError
+        With the place of a message that is none.
+    """
+    given: dict[str, Any] = span["attributes"]
+    sources = [(given, f"{place}attributes.")]
+    for event in (*span.get("events", ()), *span.get("logs", ())):
+        if event["name"] not in EVENTS:
+            body = event.get("body")
+            inner = {**event["attributes"], **(body if isinstance(body, dict) else {})}
+            sources.append((inner, f"{place}{event['name']}."))
+    for attributes, where in sources:
+        inputs, outputs = _structured(attributes, where, notes)
+        if inputs or outputs:
+            return inputs, outputs
+    inputs, outputs = _events(span, place, notes)
+    if inputs or outputs:
+        return inputs, outputs
+    for asked, answered, read in (
+        ("gen_ai.prompt", "gen_ai.completion", flat_message),
+        ("llm.prompts", "llm.completions", flat_message),
+        ("llm.input_messages", "llm.output_messages", inference_message),
+    ):
+        inputs = list(numbered(given, asked, "user", read, place, notes))
+        outputs = list(numbered(given, answered, "assistant", read, place, notes))
+        if inputs or outputs:
+            return inputs, outputs
+    return plain(given)
+
+
+def tools_of(given: Mapping[str, Any], place: str, notes: Notes) -> Iterator[tuple[str, Any, Any]]:
+    """Name, description and parameters of the tools that a span says were offered."""
+    name = "gen_ai.tool.definitions"
+    tools = parsed(given[name], f"{place}{name}") if given.get(name) else []
+    if not isinstance(tools, list):
+        raise InputError("an array of tools belongs here", where=Where(field=f"{place}{name}"))
+    for at, each in enumerate(tools):
+        tool = checked(_Tool, each, notes, f"{place}{name}.{at}.")
+        if isinstance(tool.function, dict):
+            tool = checked(_Tool, tool.function, notes, f"{place}{name}.{at}.function.")
+        if tool.name is None:
+            raise InputError("a tool without a name", where=Where(field=f"{place}{name}.{at}"))
+        yield tool.name, tool.description, tool.parameters
+    for each in tree(given, "llm.request.functions").values():
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            yield each["name"], each.get("description"), loose(each.get("parameters"))
+    for each in tree(given, "llm.tools").values():
+        shape = loose((each.get("tool") or {}).get("json_schema")) if isinstance(each, dict) else 0
+        inner = shape.get("function", shape) if isinstance(shape, dict) else {}
+        if isinstance(inner, dict) and isinstance(inner.get("name"), str):
+            yield inner["name"], inner.get("description"), inner.get("parameters")
+
+
+# -- messages of parts -----------------------------------------------------------------------------
+
+
+def _structured(
+    given: Mapping[str, Any], place: str, notes: Notes
+) -> tuple[list[Said], list[Said]]:
+    inputs: list[Said] = []
+    name = "gen_ai.system_instructions"
+    if given.get(name):
+        text = given[name]
+        if not isinstance(text, str) or text.lstrip().startswith("["):
+            parts = parsed(text, f"{place}{name}")
+            if isinstance(parts, list) and all(isinstance(each, str) for each in parts):
+                parts = [{"type": "text", "content": each} for each in parts]
+            said = _message({"role": "system", "parts": parts}, f"{place}{name}", notes)
+            text = "\n".join(each.text for each in said)
+        inputs.append(Said("system", text))
+    inputs += _messages(given, "gen_ai.input.messages", place, notes)
+    outputs = _messages(given, "gen_ai.output.messages", place, notes)
+    return inputs, outputs
+
+
+def _messages(given: Mapping[str, Any], name: str, place: str, notes: Notes) -> list[Said]:
+    if given.get(name) is None:
+        return []
+    data = parsed(given[name], f"{place}{name}")
+    if not isinstance(data, list):
+        raise InputError("an array of messages belongs here", where=Where(field=f"{place}{name}"))
+    if name.startswith("gen_ai.output") and len(data) > 1 and _are_choices(data):
+        notes.remark("further answers of one request left out")
+        data = data[:1]
+    found: list[Said] = []
+    for at, each in enumerate(data):
+        found += _message(each, f"{place}{name}.{at}", notes)
+    return found
+
+
+def _are_choices(data: Sequence[Any]) -> bool:
+    """Several answers to one request, no message after another."""
+    return all(isinstance(each, dict) and each.get("finish_reason") for each in data)
+
+
+def _message(data: Any, place: str, notes: Notes) -> list[Said]:
+    """One message; more where results stand in the middle of it."""
+    if isinstance(data, dict) and "parts" not in data and {"content", "tool_calls"} & set(data):
+        said = message_of(data, place, notes)
+        return [said] if said is not None else []
+    message = checked(_Message, data, notes, f"{place}.")
+    role: Any = _ROLES.get(message.role.lower())
+    speaker = message.name
+    if role is None:
+        notes.remark("message of an unknown role")
+        role, speaker = "observation", speaker or message.role
+    found: list[Said] = []
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[Asked] = []
+
+    def flush() -> None:
+        if texts or thoughts or calls:
+            thought = "\n".join(thoughts) or None
+            found.append(Said(role, "\n".join(texts), thought, tuple(calls), speaker=speaker))
+        for each in (texts, thoughts, calls):
+            each.clear()
+
+    for at, part in enumerate(message.parts):
+        given = _given(part)
+        if given is not None:
+            flush()
+            found.append(Said("user", results=(given,)))
+        elif part.type == "reasoning":
+            thoughts.append(as_text(part.content))
+        elif part.type in ("tool_call", "server_tool_call"):
+            calls.append(_asked(part, f"{place}.parts.{at}"))
+        else:
+            texts.append(_text(part, notes))
+    flush()
+    return found or [Said(role, speaker=speaker)]
+
+
+def _given(part: _Part) -> Given | None:
+    if part.type == "tool_call_response":
+        shown = part.response if part.response is not None else part.result
+        return Given(as_text(shown if shown is not None else part.content), part.id, part.name)
+    if part.type == "server_tool_call_response":
+        return Given(as_text(part.server_tool_call_response), part.id, part.name)
+    return None
+
+
+def _asked(part: _Part, place: str) -> Asked:
+    if part.name is None:
+        raise InputError("a call without a name", where=Where(field=f"{place}.name"))
+    return Asked(part.name, part.arguments or part.server_tool_call, part.id)
+
+
+def _text(part: _Part, notes: Notes) -> str:
+    if part.type == "text":
+        return as_text(part.content if part.content is not None else part.text)
+    notes.remark(f"{part.type if part.type in _FILES else 'part of another type'} left out")
+    return f"[{part.type}]"
+
+
+# -- an event a message ----------------------------------------------------------------------------
+
+
+def _events(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Said], list[Said]]:
+    inputs: list[Said] = []
+    outputs: list[Said] = []
+    for event in (*span.get("events", ()), *span.get("logs", ())):
+        name = event["name"]
+        if name not in EVENTS:
+            continue
+        where = f"{place}{name}"
+        content = _event(event, where)
+        if name != "gen_ai.choice":
+            said = message_of({"role": EVENTS[name], **content}, where, notes)
+            inputs += [said] if said is not None else []
+            continue
+        if content.get("index"):
+            notes.remark("further answers of one request left out")
+            continue
+        inner = content.get("message", content)
+        inner = inner if isinstance(inner, dict) else {"content": as_text(inner)}
+        said = message_of({"role": "assistant", **inner}, where, notes)
+        outputs += [said] if said is not None else []
+    return inputs, outputs
+
+
+def _event(event: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The content of an event, wherever its exporter put it."""
+    given = dict(event["attributes"])
+    packed = given.get("gen_ai.event.content")
+    body = parsed(packed, f"{place}.gen_ai.event.content") if packed else event.get("body")
+    if body is None:
+        body = given
+    if not isinstance(body, dict):
+        body = {"content": as_text(body)}
+    found = {
+        name: value
+        for name, value in body.items()
+        if name in ("role", "content", "tool_calls", "name", "index", "message")
+    }
+    content = found.get("content")
+    if not isinstance(content, str | list | None):
+        found["content"] = as_text(content)
+    for name in ("tool_calls", "message"):
+        if isinstance(found.get(name), str) and found[name].lstrip()[:1] in ("[", "{"):
+            found[name] = loose(found[name])
+    if isinstance(body.get("id"), str):
+        found["tool_call_id"] = body["id"]
+    return found
