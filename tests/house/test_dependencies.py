@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-CORE = {"numpy", "pydantic", "pyyaml", "rich", "typer"}
+CORE = {"ijson", "numpy", "pydantic", "pyyaml", "rich", "typer"}
 EXTRAS = {"pipeline", "services", "train", "bench", "dev"}
 
 
