@@ -102,10 +102,13 @@ def _named(data: dict[str, Any] | None) -> Act | None:
     """An object that names its tool."""
     if data is None or not isinstance(data.get("name"), str) or not data["name"]:
         return None
+    if set(data) == {"name"}:
+        return Act(data["name"])
     for key in ("arguments", "args", "parameters"):
-        if isinstance(data.get(key), dict) and set(data) == {"name", key}:
-            return Act(data["name"], data[key])
-    return Act(data["name"]) if set(data) == {"name"} else None
+        if set(data) == {"name", key}:
+            given = _object(data[key]) if isinstance(data[key], str) else data[key]
+            return Act(data["name"], given) if isinstance(given, dict) else None
+    return None
 
 
 def _object(text: str) -> dict[str, Any] | None:

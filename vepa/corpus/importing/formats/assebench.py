@@ -12,10 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from vepa.corpus.importing.formats.actions import Act
-from vepa.corpus.importing.formats.role_turns import Parts, Record, RoleTurns, Turn, is_record
+from vepa.corpus.importing.formats.role_turns import (
+    Flag,
+    Parts,
+    Record,
+    RoleTurns,
+    Turn,
+    is_record,
+)
 
 __all__ = ["ASSEBench"]
 
@@ -29,7 +36,7 @@ class ASSERecord(Record):
     application_scenario: str | None = None
     risk_type: str | None = None
     failure_mode: str | None = None
-    ambiguous: Literal[0, 1] | None = None
+    ambiguous: Flag | None = None
 
 
 class ASSEBench(RoleTurns):

@@ -99,15 +99,17 @@ class ATBench(RoleTurns):
     def tools(self, trajectory: Trajectory, rest: dict[str, Any]) -> dict[str, Any]:
         """The offered tools, each with what was beside it."""
         known = {tool.name: tool for tool in trajectory.offered}
-        found = []
-        for each in rest.pop("tool_used", None) or []:
+        found: list[dict[str, Any]] = []
+        if not rest.get("tool_used"):
+            return {}  # missing, null or empty: as it is in `rest`
+        for each in rest.pop("tool_used"):
             if isinstance(each, list):
                 found.extend(each)
                 continue
             tool = known[each["name"]]
             more = {"description": tool.description, "parameters": tool.parameters}
             found.append({"name": tool.name, **more, **each})
-        return {"tool_used": found} if found else {}
+        return {"tool_used": found}
 
 
 def _json(data: Any) -> str:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator
 
 from vepa.corpus.importing.draft import Draft
 from vepa.corpus.importing.format import Format, checked
@@ -29,7 +31,7 @@ from vepa.corpus.importing.report import Foreign, Notes
 from vepa.corpus.trajectory import Trajectory
 from vepa.errors import InputError, Where
 
-__all__ = ["RATIONALE", "Parts", "Record", "RoleTurns", "Turn", "is_record"]
+__all__ = ["RATIONALE", "Flag", "Parts", "Record", "RoleTurns", "Turn", "is_record"]
 
 #: Key of `meta` for what is no annotation; never part of an event.
 RATIONALE = "rationale"
@@ -41,12 +43,21 @@ _ROLES = ("user", "agent", "environment")
 _LABELS: dict[int, Literal["allow", "refuse"]] = {0: "allow", 1: "refuse"}
 
 
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):  # equal to 0 or 1, and not what could be restored
+        raise ValueError(f"0 or 1 belongs here, not {str(value).lower()}")
+    return value
+
+
+Flag = Annotated[Literal[0, 1], BeforeValidator(_no_truth)]
+
+
 class Record(Foreign):
     """A record; each benchmark adds its annotations."""
 
     contents: list[list[Turn]]
     id: int | str | None = None
-    label: Literal[0, 1] | None = None
+    label: Flag | None = None
     profile: str | None = None
     goal: str | None = None
     risk_description: str | None = None
