@@ -26,6 +26,7 @@ FORMATS = {
     "otel-genai": ("otel_genai", "OtelGenAI"),
     "langsmith": ("langsmith", "LangSmith"),
     "who-and-when": ("who_and_when", "WhoAndWhen"),
+    "anthropic": ("anthropic", "Anthropic"),
     "openai-responses": ("openai_responses", "OpenAIResponses"),
     "openai-chat": ("openai_chat", "OpenAIChat"),
 }

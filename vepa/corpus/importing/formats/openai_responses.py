@@ -120,6 +120,10 @@ class OpenAIResponses(Format):
         if not isinstance(data, dict):
             raise InputError("an object belongs here")
         kind = data.get("type")
+        if _is_item(data):
+            raise InputError(
+                "an item outside a conversation", remedy="put the items into one array"
+            )
         if isinstance(kind, str) and kind.startswith("response."):
             if kind not in _WHOLE:
                 raise InputError(
@@ -130,10 +134,6 @@ class OpenAIResponses(Format):
             data = {"response": data.get("response")}
         found = exchange_of(data, ("input",), "output")
         if found.request is None and not isinstance(found.response, dict) and not found.failure:
-            if _is_item(data):
-                raise InputError(
-                    "an item outside a conversation", remedy="put the items into one array"
-                )
             raise InputError("neither input nor output", where=Where(field="input"))
         draft = open_draft(data, found, notes)
         asked, answer = _bodies(found, notes)
@@ -154,7 +154,9 @@ class OpenAIResponses(Format):
 
 
 def _is_item(data: Any) -> bool:
-    return isinstance(data, dict) and (data.get("type") in ITEM_TYPES or "role" in data)
+    if not isinstance(data, dict):
+        return False
+    return data.get("type") in ITEM_TYPES or ("role" in data and "content" in data)
 
 
 def _bodies(found: Exchange, notes: Notes) -> tuple[Asked | None, Answer | None]:
