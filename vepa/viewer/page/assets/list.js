@@ -18,9 +18,10 @@ function paintRows() {
   const box = byId("list");
   const top = Math.max(0, Math.floor(box.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
   const fit = Math.ceil((box.clientHeight || 800) / ROW_HEIGHT) + 2 * SPARE_ROWS;
-  const places = [];
+  // The active row is always there: the list names it to screen readers.
+  const places = list.active < top ? [list.active] : [];
   for (let at = top; at < Math.min(list.rows.length, top + fit); at += 1) places.push(at);
-  if (list.active < list.rows.length && !places.includes(list.active)) places.push(list.active);
+  if (list.active >= top + fit && list.active < list.rows.length) places.push(list.active);
   byId("rows").replaceChildren(...places.map(option));
   if (list.rows.length) box.setAttribute("aria-activedescendant", `row-${list.active}`);
   else box.removeAttribute("aria-activedescendant");
