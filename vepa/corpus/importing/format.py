@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,7 +17,7 @@ from vepa.corpus.trajectory import Trajectory
 from vepa.errors import InputError, Where
 from vepa.policy.document import plain_words
 
-__all__ = ["Format", "GroupedFormat", "checked"]
+__all__ = ["Format", "GroupedFormat", "checked", "within"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -96,6 +98,14 @@ class GroupedFormat(Format):
             When they are none, with the field in `where`.
         """
 
+    def complete(self, data: Any) -> bool:
+        """Whether a record has all pieces of its trajectories, so that `read` takes it at once."""
+        return False
+
+    def group(self, key: str, file: str) -> str:
+        """The key among all files; a format whose pieces do not name theirs goes by the file."""
+        return key
+
     def read(
         self, data: Any, head: Mapping[str, Any], notes: Notes
     ) -> Iterable[Draft | Trajectory]:
@@ -135,6 +145,17 @@ def checked(model: type[M], data: Any, notes: Notes | None = None, path: str = "
     if notes is not None:
         notes.extras(found, path)
     return found
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Tell errors of what is done here with the place of the piece in front of the field."""
+    try:
+        yield
+    except InputError as error:
+        field = f"{place}.{error.where.field}" if error.where.field else place
+        error.where = replace(error.where, field=field)
+        raise
 
 
 def _first(error: ValidationError, data: Any) -> tuple[list[str | int], str]:

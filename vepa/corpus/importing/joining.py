@@ -131,9 +131,14 @@ class Joined:
             How long the model took.
         """
         at, steps = -1, len(self._steps)
-        for message in (*inputs, *outputs):
+        told = [*inputs, *outputs]
+        for message in told:
             if message.role == "system":
                 self._systems.setdefault((message.speaker or agent, message.text))
+        if _restates(outputs, inputs):
+            told = list(outputs)
+        for message in told:
+            if message.role == "system":
                 continue
             found = self._after(at, message)
             if found is not None:
@@ -285,6 +290,17 @@ class Joined:
             raw=raw,
             seconds=made.seconds,
         )
+
+
+def _restates(outputs: Sequence[Said], inputs: Sequence[Said]) -> bool:
+    """Whether an answer is the whole history again."""
+    first, again = (
+        next((message for message in messages if message.role != "system"), None)
+        for messages in (inputs, outputs)
+    )
+    if first is None or again is None or again.role == "assistant":
+        return False
+    return _key(first) == _key(again)
 
 
 def _key(message: Said) -> str:

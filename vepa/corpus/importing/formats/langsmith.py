@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vepa.corpus.importing.draft import Draft, as_text
-from vepa.corpus.importing.format import GroupedFormat
+from vepa.corpus.importing.format import GroupedFormat, within
 from vepa.corpus.importing.formats.langchain_messages import is_message, message_of
 from vepa.corpus.importing.formats.langsmith_runs import Run, merged, runs_in, took
 from vepa.corpus.importing.formats.langsmith_talk import answers_of, asked_of
@@ -71,10 +71,12 @@ class LangSmith(GroupedFormat):
         draft.meta = _meta(root, runs)
         # Without a call of a model the root has the talk: asked before its tools, answered after.
         models = any(run.run_type == "llm" and run.inputs for run in runs.values())
-        talk = ([], []) if models or root.run_type in _TOOLS else _talk(root, notes)
+        with within(f"runs.{root.id}"):
+            talk = ([], []) if models or root.run_type in _TOOLS else _talk(root, notes)
         joined.chat(talk[0], [])
         for run in runs.values():
-            _tell(joined, draft, run, runs)
+            with within(f"runs.{run.id}"):
+                _tell(joined, draft, run, runs)
         joined.chat(*talk)
         joined.write(draft)
         yield draft
@@ -96,11 +98,7 @@ def _tell(joined: Joined, draft: Draft, run: Run, runs: Mapping[str, Run]) -> No
 
 
 def _talk(run: Run, notes: Notes) -> tuple[list[Said], list[Said]]:
-    place = f"runs.{run.id}."
-    return (
-        asked_of(run.inputs, f"{place}inputs", notes),
-        answers_of(run.outputs, f"{place}outputs", notes),
-    )
+    return asked_of(run.inputs, "inputs", notes), answers_of(run.outputs, "outputs", notes)
 
 
 def _agents(run: Run, runs: Mapping[str, Run]) -> tuple[str | None, str | None]:
@@ -160,7 +158,7 @@ def _tool(run: Run, notes: Notes) -> tuple[Asked, Given | None]:
     )
     given = None
     if is_message(output):
-        said = message_of(output, f"runs.{run.id}.outputs.output", notes)
+        said = message_of(output, "outputs.output", notes)
         if said is not None and said.results:
             shown = said.results[0]
             own = shown.id

@@ -21,7 +21,7 @@ class Run(Foreign):
 
     unused: ClassVar[frozenset[str]] = frozenset(
         {
-            "session_id", "session_name", "app_path", "manifest_id", "in_dataset", "status", "events",
+            "session_id", "session_name", "app_path", "manifest_id", "in_dataset", "status",
             "prompt_tokens", "completion_tokens", "total_tokens", "prompt_token_details",
             "completion_token_details", "first_token_time", "last_queued_at", "total_cost",
             "prompt_cost", "completion_cost", "prompt_cost_details", "completion_cost_details",
@@ -30,7 +30,7 @@ class Run(Foreign):
             "inputs_preview", "outputs_preview", "share_token", "trace_tier", "trace_upgrade",
             "ttl_seconds", "price_model_id", "is_root", "trace_first_received_at", "thread_id",
             "trace_min_start_time", "trace_max_start_time", "latency", "tenant_id", "messages",
-            "serialized",
+            "serialized", "events",
         }
     )  # fmt: skip
 

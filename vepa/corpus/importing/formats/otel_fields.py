@@ -16,7 +16,7 @@ __all__ = ["flat_message", "inference_message", "loose", "numbered", "plain", "t
 
 
 def numbered(
-    given: Mapping[str, Any], prefix: str, role: str, read: Any, place: str, notes: Notes
+    given: Mapping[str, Any], prefix: str, role: str, read: Any, notes: Notes
 ) -> Iterator[Said]:
     """The messages under `prefix.NUMBER`; `read` makes one of its fields one of a chat API.
 
@@ -26,7 +26,7 @@ def numbered(
         With the place of a message that is none.
     """
     for number, each in tree(given, prefix).items():
-        where = f"{place}attributes.{prefix}.{number}"
+        where = f"attributes.{prefix}.{number}"
         if not isinstance(each, dict):
             raise InputError("the fields of a message belong here", where=Where(field=where))
         said = message_of({"role": role, **read(each)}, where, notes)

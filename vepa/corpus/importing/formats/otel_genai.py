@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vepa.corpus.importing.draft import Draft, as_text
-from vepa.corpus.importing.format import GroupedFormat
+from vepa.corpus.importing.format import GroupedFormat, within
 from vepa.corpus.importing.formats.otel_talk import EVENTS, talk_of, tools_of
 from vepa.corpus.importing.formats.otlp import Found, found_in, is_telemetry
 from vepa.corpus.importing.grouping import Link
@@ -98,7 +98,8 @@ class OtelGenAI(GroupedFormat):
         talking = _talking(ours)
         # In the order of time; what began at once, as it stood in the file.
         for span in sorted(ours, key=lambda span: int(span["start"])):
-            _tell(joined, draft, span, spans, talking, notes)
+            with within(_place(span)):
+                _tell(joined, draft, span, spans, talking, notes)
         if not len(joined):
             raise InputError(
                 "no span of this trace has the content of a message or of a call",
@@ -170,9 +171,14 @@ def _talking(spans: Sequence[Found]) -> str:
     quiet = Notes()  # what is found here is found again
     for kind in ("chat", "agent"):
         for span in spans:
-            if _kind_of(span) == kind and any(talk_of(span, _place(span), quiet)):
+            if _kind_of(span) == kind and _talks(span, quiet):
                 return kind
     return "other"
+
+
+def _talks(span: Found, notes: Notes) -> bool:
+    with within(_place(span)):
+        return any(talk_of(span, notes))
 
 
 def _tell(
@@ -183,18 +189,18 @@ def _tell(
     talking: str,
     notes: Notes,
 ) -> None:
-    kind, given, place = _kind_of(span), span["attributes"], _place(span)
+    kind, given = _kind_of(span), span["attributes"]
     agent, asked_by = _agents(span, spans)
     seconds = _took(span)
     if draft.model is None and kind in ("chat", "agent"):
         named = (given.get(name) for name in _MODELS)
         draft.model = next((name for name in named if isinstance(name, str) and name), None)
-    for tool in tools_of(given, f"{place}attributes.", notes):
+    for tool in tools_of(given, notes):
         joined.offer(*tool)
     if kind == "tool":
-        joined.tool(*_tool(span, place, notes), agent=agent)
+        joined.tool(*_tool(span, notes), agent=agent)
     elif kind == talking:
-        inputs, outputs = talk_of(span, place, notes)
+        inputs, outputs = talk_of(span, notes)
         if span["error"] and not outputs:
             notes.remark("call of a model that failed")
         joined.chat(inputs, outputs, agent=agent, asked_by=asked_by, seconds=seconds)
@@ -204,7 +210,7 @@ _MODELS = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "l
 
 
 def _place(span: Found) -> str:
-    return f"spans.{span['span']}."
+    return f"spans.{span['span']}"
 
 
 def _took(span: Found) -> float | None:
@@ -237,7 +243,7 @@ def _agent_of(span: Found) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _tool(span: Found, place: str, notes: Notes) -> tuple[Asked, Given | None]:
+def _tool(span: Found, notes: Notes) -> tuple[Asked, Given | None]:
     """A run of a tool as a call and its result."""
     given = span["attributes"]
     name = _first(given, "gen_ai.tool.name", "tool.name", "traceloop.entity.name")
@@ -252,7 +258,7 @@ def _tool(span: Found, place: str, notes: Notes) -> tuple[Asked, Given | None]:
     if result is None:
         result = _retrieved(given)
     if result is None and any(each["name"] in EVENTS for each in span.get("events", ())):
-        asked, answered = talk_of(span, place, notes)
+        asked, answered = talk_of(span, notes)
         result = "\n".join(each.text for each in answered) or None
         arguments = arguments or "\n".join(each.text for each in asked) or None
     failed = span["error"]

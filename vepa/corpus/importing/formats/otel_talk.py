@@ -103,7 +103,7 @@ def parsed(value: Any, place: str) -> Any:
         ) from None
 
 
-def talk_of(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Said], list[Said]]:
+def talk_of(span: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Said]]:
     """What a call of a model was shown and what it answered.
 
     Parameters
@@ -117,17 +117,17 @@ def talk_of(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Sai
         With the place of a message that is none.
     """
     given: dict[str, Any] = span["attributes"]
-    sources = [(given, f"{place}attributes.")]
+    sources = [(given, "attributes.")]
     for event in (*span.get("events", ()), *span.get("logs", ())):
         if event["name"] not in EVENTS:
             body = event.get("body")
             inner = {**event["attributes"], **(body if isinstance(body, dict) else {})}
-            sources.append((inner, f"{place}{event['name']}."))
+            sources.append((inner, f"{event['name']}."))
     for attributes, where in sources:
         inputs, outputs = _structured(attributes, where, notes)
         if inputs or outputs:
             return inputs, outputs
-    inputs, outputs = _events(span, place, notes)
+    inputs, outputs = _events(span, notes)
     if inputs or outputs:
         return inputs, outputs
     for asked, answered, read in (
@@ -135,25 +135,26 @@ def talk_of(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Sai
         ("llm.prompts", "llm.completions", flat_message),
         ("llm.input_messages", "llm.output_messages", inference_message),
     ):
-        inputs = list(numbered(given, asked, "user", read, place, notes))
-        outputs = list(numbered(given, answered, "assistant", read, place, notes))
+        inputs = list(numbered(given, asked, "user", read, notes))
+        outputs = list(numbered(given, answered, "assistant", read, notes))
         if inputs or outputs:
             return inputs, outputs
     return plain(given)
 
 
-def tools_of(given: Mapping[str, Any], place: str, notes: Notes) -> Iterator[tuple[str, Any, Any]]:
+def tools_of(given: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any, Any]]:
     """Name, description and parameters of the tools that a span says were offered."""
     name = "gen_ai.tool.definitions"
-    tools = parsed(given[name], f"{place}{name}") if given.get(name) else []
+    place = f"attributes.{name}"
+    tools = parsed(given[name], place) if given.get(name) else []
     if not isinstance(tools, list):
-        raise InputError("an array of tools belongs here", where=Where(field=f"{place}{name}"))
+        raise InputError("an array of tools belongs here", where=Where(field=place))
     for at, each in enumerate(tools):
-        tool = checked(_Tool, each, notes, f"{place}{name}.{at}.")
+        tool = checked(_Tool, each, notes, f"{place}.{at}.")
         if isinstance(tool.function, dict):
-            tool = checked(_Tool, tool.function, notes, f"{place}{name}.{at}.function.")
+            tool = checked(_Tool, tool.function, notes, f"{place}.{at}.function.")
         if tool.name is None:
-            raise InputError("a tool without a name", where=Where(field=f"{place}{name}.{at}"))
+            raise InputError("a tool without a name", where=Where(field=f"{place}.{at}"))
         yield tool.name, tool.description, tool.parameters
     for each in tree(given, "llm.request.functions").values():
         if isinstance(each, dict) and isinstance(each.get("name"), str):
@@ -270,17 +271,16 @@ def _text(part: _Part, notes: Notes) -> str:
 # -- an event a message ----------------------------------------------------------------------------
 
 
-def _events(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Said], list[Said]]:
+def _events(span: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Said]]:
     inputs: list[Said] = []
     outputs: list[Said] = []
     for event in (*span.get("events", ()), *span.get("logs", ())):
         name = event["name"]
         if name not in EVENTS:
             continue
-        where = f"{place}{name}"
-        content = _event(event, where)
+        content = _event(event, name)
         if name != "gen_ai.choice":
-            said = message_of({"role": EVENTS[name], **content}, where, notes)
+            said = message_of({"role": EVENTS[name], **content}, name, notes)
             inputs += [said] if said is not None else []
             continue
         if content.get("index"):
@@ -288,7 +288,7 @@ def _events(span: Mapping[str, Any], place: str, notes: Notes) -> tuple[list[Sai
             continue
         inner = content.get("message", content)
         inner = inner if isinstance(inner, dict) else {"content": as_text(inner)}
-        said = message_of({"role": "assistant", **inner}, where, notes)
+        said = message_of({"role": "assistant", **inner}, name, notes)
         outputs += [said] if said is not None else []
     return inputs, outputs
 
