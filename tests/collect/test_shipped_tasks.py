@@ -21,7 +21,8 @@ from vepa.project import Project
 from vepa.services import Office
 from vepa.services.runtimes.process_runtime import ProcessRuntime
 
-SAMPLE = 20
+#: Drawn anew in every run; the slow test proves them all.
+SAMPLE = 12
 #: Triggers whose content must be an inert stand-in.
 INERT = ("generation_of_harmful_offensive_content", "instruction_for_harmful_illegal_activity",
          "generation_of_malicious_executables")  # fmt: skip

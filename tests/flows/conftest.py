@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_runs import PROFILE, SmallProject
 
+from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.project import package_content
 
 
@@ -44,3 +45,16 @@ def project(make_project: Callable[..., SmallProject]) -> SmallProject:
 def finished(make_project: Callable[..., SmallProject]) -> Path:
     """The folder of a finished run; look, do not touch."""
     return make_project().make()
+
+
+@pytest.fixture(scope="session")
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the one Prefect server keeps its database, `prefect.db`."""
+    return tmp_path_factory.mktemp("prefect")
+
+
+@pytest.fixture(scope="session")
+def server(prefect_home: Path) -> Iterator[str]:
+    """One Prefect server for all tests of a worker: a start on a new folder takes 10 s."""
+    with TemporaryServer(prefect_home, quiet_environment(prefect_home)) as running:
+        yield running.api_url

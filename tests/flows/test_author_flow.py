@@ -55,20 +55,26 @@ def answer(seen: Seen) -> Data:
 
 
 @pytest.mark.integration
-def test_wishes_are_written_and_told(project: Path) -> None:
-    with cache_folder() as places, ModelServer(answer) as server:
+@pytest.mark.xdist_group("corpus-flow")  # the server of those tests
+def test_wishes_are_written_and_told(project: Path, server: str, prefect_home: Path) -> None:
+    with cache_folder() as places, ModelServer(answer) as model:
         settings: dict[str, Any] = {
             "model": "openai/gpt-4o-mini",
             "area": "memos",
             "environments": ["memos"],
             "count": 3,
             "tries": 0,
-            "model_settings": {"api_base": server.openai},
+            "model_settings": {"api_base": model.openai},
         }
         flow = ROOT / "flows" / "author.py"
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, str(project), str(flow), json.dumps(settings)],
-            env={**os.environ, "VEPA_CACHE": str(places.root), "OPENAI_API_KEY": FAKE_KEY},
+            env={
+                **os.environ,
+                "VEPA_CACHE": str(places.root),
+                "OPENAI_API_KEY": FAKE_KEY,
+                "PREFECT_API_URL": server,
+            },
             cwd=project,
             capture_output=True,
             text=True,
@@ -80,8 +86,8 @@ def test_wishes_are_written_and_told(project: Path) -> None:
     assert [each["id"] for each in report["accepted"]] == [GOOD["id"]]
     assert len(report["rejected"]) == 2
     assert "no environment 'mail'" in done.stderr
-    assert server.requests == 3
-    database = project / "artifacts" / "prefect" / "prefect.db"
+    assert model.requests == 3
+    database = prefect_home / "prefect.db"
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
         told = dict(connection.execute("select key, data from artifact").fetchall())
         names = dict(connection.execute("select name, state_type from task_run").fetchall())

@@ -18,11 +18,10 @@ import pytest
 from tiny_corpus import tiny_project
 from tiny_office import ROOT, cache_folder, write_environment
 
-from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.services.places import Places
 from vepa.services.runtimes import processes
 
-# One worker runs them all: they share a server and a finished run.
+# One worker runs them all, with test_author_flow.py: they share a server and a finished run.
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.xdist_group("corpus-flow"),
@@ -55,14 +54,6 @@ flow(profile="tiny", project=sys.argv[2], artifacts=str(Path(sys.argv[2], "artif
 def cache() -> Iterator[Places]:
     with cache_folder() as places:
         yield places
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One Prefect server for all processes of these tests."""
-    home = tmp_path_factory.mktemp("prefect")
-    with TemporaryServer(home, quiet_environment(home)) as running:
-        yield running.api_url
 
 
 @pytest.fixture(scope="module")
