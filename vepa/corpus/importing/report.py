@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -91,25 +90,30 @@ class Notes:
 
     def extras(self, model: BaseModel, path: str = "") -> None:
         """Count the keys that a piece of a foreign format, or anything below, did not know."""
-        for name in extra_paths(model, path):
+        found: list[str] = []
+        _unknown(model, path, found)
+        for name in found:
             self.key(name)
 
 
-def extra_paths(model: BaseModel, path: str = "") -> Iterator[str]:
+def _unknown(model: BaseModel, path: str, found: list[str]) -> None:
     """Paths of unknown keys, positions in lists left out."""
-    for name in model.model_extra or {}:
-        if not (isinstance(model, Foreign) and name in model.unused):
-            yield f"{path}{name}"
-    for name in type(model).model_fields:
-        yield from _below(getattr(model, name), f"{path}{name}")
+    if model.__pydantic_extra__:
+        known = model.unused if isinstance(model, Foreign) else frozenset()
+        found += [f"{path}{name}" for name in model.__pydantic_extra__ if name not in known]
+    for name, value in model.__dict__.items():
+        if isinstance(value, BaseModel):
+            _unknown(value, f"{path}{name}.", found)
+        elif isinstance(value, list):
+            _unknown_in(value, f"{path}{name}[]", found)
 
 
-def _below(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, BaseModel):
-        yield from extra_paths(value, f"{path}.")
-    elif isinstance(value, list):
-        for each in value:
-            yield from _below(each, f"{path}[]")
+def _unknown_in(values: list[Any], path: str, found: list[str]) -> None:
+    for each in values:
+        if isinstance(each, BaseModel):
+            _unknown(each, f"{path}.", found)
+        elif isinstance(each, list):
+            _unknown_in(each, f"{path}[]", found)
 
 
 @dataclass
