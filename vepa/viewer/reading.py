@@ -10,6 +10,7 @@ from pathlib import Path
 from vepa.corpus.importing.reading import Import
 from vepa.errors import InputError, Where
 from vepa.files import name_of
+from vepa.viewer.signs import visible
 from vepa.viewer.view import Subject
 
 __all__ = ["Traces", "find", "near"]
@@ -76,8 +77,8 @@ def near(name: str, ids: Sequence[str]) -> str:
     parts = {each.split("/")[0]: each for each in ids}
     close += [parts[part] for part in get_close_matches(name, list(parts), n=3)]
     if close:
-        return "nearest: " + ", ".join(dict.fromkeys(close))
+        return "nearest: " + ", ".join(map(visible, dict.fromkeys(close)))
     if not ids:
         return ""
     more = " …" if len(ids) > _NAMED else ""
-    return "there are: " + ", ".join(islice(dict.fromkeys(ids), _NAMED)) + more
+    return "there are: " + ", ".join(map(visible, islice(dict.fromkeys(ids), _NAMED))) + more
