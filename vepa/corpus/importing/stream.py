@@ -1,4 +1,4 @@
-"""The records of one stream of bytes: JSON Lines, an array, or one document."""
+"""The records of one stream of bytes: JSON Lines, an array, or one document (or several)."""
 
 from __future__ import annotations
 
@@ -52,6 +52,9 @@ def _found(
     if kind == "array" and not whole:
         yield from _array(stream, file, "item")
         return
+    if kind == "document" and _is_followed(head):
+        yield from _array(stream, file, "", several=True)
+        return
     key = _first_array(head, inside) if kind != "lines" and start == b"{" and inside else None
     if key is not None:
         before = MappingProxyType(_before(head, key))
@@ -85,6 +88,16 @@ def _kind(head: bytes, start: bytes) -> str:
     if rest.strip(_BLANK):
         return "lines"
     return "line" if start == b"{" else rest_kind
+
+
+def _is_followed(head: bytes) -> bool:
+    """Whether a document of several lines has another one behind it, as consoles print them."""
+    text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().startswith("{")
 
 
 def _lines(stream: IO[bytes], file: str) -> Iterator[Record | BadRecord]:
@@ -160,13 +173,15 @@ def _bare(head: bytes) -> bytes:
     return whole_characters(head.removeprefix(_BOM))
 
 
-def _array(stream: IO[bytes], file: str, prefix: str) -> Iterator[Record | BadRecord]:
+def _array(
+    stream: IO[bytes], file: str, prefix: str, *, several: bool = False
+) -> Iterator[Record | BadRecord]:
     import ijson
 
     number = 0
     source = _Escapes(stream)
     try:
-        for item in ijson.items(source, prefix, use_float=True):
+        for item in ijson.items(source, prefix, use_float=True, multiple_values=several):
             number += 1
             source.taken = 0
             yield Record(file, number, None, item)
