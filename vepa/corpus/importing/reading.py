@@ -157,13 +157,13 @@ class Import:
     ) -> Iterator[Trajectory]:
         with Gathered() as gathered:
             for record in source:
-                self.report.records += 1
-                if isinstance(record, BadRecord):
-                    self._skip(record, record.error)
+                if isinstance(record, BadRecord) or format.complete(record.data):
+                    yield from self._read(format, record)
                     continue
+                self.report.records += 1
                 try:
                     for key, piece in format.pieces(record.data, record.head, self.report.notes):
-                        gathered.add(key, piece, record.number)
+                        gathered.add(format.group(key, record.file), piece, record.number)
                 except InputError as error:
                     self._skip(record, self._of_another(format, record, error))
                 except RecursionError:

@@ -20,6 +20,7 @@ FORMATS = {
     "vepa": ("own", "OwnTrajectories"),
     "agentdojo": ("agentdojo", "AgentDojo"),
     "inspect": ("inspect_ai", "InspectLogs"),
+    "openhands": ("openhands", "OpenHands"),
     "atbench": ("atbench", "ATBench"),
     "assebench": ("assebench", "ASSEBench"),
     "rjudge": ("rjudge", "RJudge"),
