@@ -1,8 +1,9 @@
-"""Where the services live on this machine: one cache folder, with three folders in it.
+"""Where the services live on this machine: one cache folder, with four folders in it.
 
 `services/` holds the software (one Python environment a set of packages), `snapshots/` the seeds
-that a reset goes back to, `offices/` what runs. Root starts some services as `nobody`, so that
-account alone may pass through root's folders; they are closed to all other ordinary users.
+that a reset goes back to, `offices/` what runs, `checked/` which environment files are in order.
+Root starts some services as `nobody`, so that account alone may pass through root's folders; they
+are closed to all other ordinary users.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class Places:
     @property
     def snapshots(self) -> Path:
         return self.root / "snapshots"
+
+    @property
+    def checked(self) -> Path:
+        return self.root / "checked"
 
     @property
     def offices(self) -> Path:

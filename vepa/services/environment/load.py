@@ -22,9 +22,10 @@ from vepa.policy.document import Document, parse_document, plain_words
 from vepa.policy.schema import bundled_schema, nearest
 from vepa.project import Project
 from vepa.services.drivers import DRIVERS
+from vepa.services.environment import checked
 from vepa.services.environment.model import Environment
 from vepa.services.environment.names import unknown_names
-from vepa.services.environment.outside import named_beyond
+from vepa.services.environment.outside import all_drivers_known, named_beyond
 from vepa.services.environment.tool import Tool
 from vepa.services.template_reading import check_expression, check_templates
 
@@ -48,7 +49,7 @@ _REMEDY = "docs/adding-a-service.md describes every key"
 
 
 def load_environment(path: str | Path, *, trusted: bool = False) -> Environment:
-    """Read one `environment.yaml`.
+    """Read one `environment.yaml`; one that has passed all checks before is not checked again.
 
     Parameters
     ----------
@@ -63,9 +64,13 @@ def load_environment(path: str | Path, *, trusted: bool = False) -> Environment:
     SettingError
         When the file is no environment; names file, line and field of the first fault.
     """
-    environment, wrong = read_environment(path, trusted=trusted)
+    record = None if trusted else checked.record_of(Path(path))
+    known = trusted or checked.passed(record)
+    environment, wrong = read_environment(path, trusted=known)
     if environment is None or wrong:
         raise wrong[0]
+    if not known and all_drivers_known(environment):
+        checked.remember(record)
     return environment
 
 

@@ -5,6 +5,7 @@ Found when the file is read, so that a typing error does not show after minutes 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from vepa.services.environment.parts import Step
 from vepa.services.template_reading import members_in
 from vepa.services.world import World, load_world
 
-__all__ = ["Fault", "named_beyond"]
+__all__ = ["Fault", "all_drivers_known", "named_beyond", "world_file_of"]
 
 #: Path in the file, what is wrong, and the remedy.
 Fault = tuple[tuple[str | int, ...], str, str]
@@ -34,13 +35,26 @@ def named_beyond(environment: Environment) -> Iterator[Fault]:
         yield from _unknown_in_world(environment, world)
 
 
-def _world_of(file: Path) -> World | None:
-    """The world of the project that an environment file belongs to; None where it is no world."""
+def world_file_of(file: Path) -> Path | None:
+    """The world file of the project that an environment file belongs to; None: there is none."""
     try:
-        path = Project(file.absolute().parents[2]).find("environments", "world.yaml")
-        return _read(path, path.stat().st_mtime_ns)
+        return Project(file.absolute().parents[2]).find("environments", "world.yaml")
     except (InputError, OSError, IndexError):
-        return None  # missing or wrong: its own check says so, and nothing starts without it
+        return None
+
+
+def all_drivers_known(environment: Environment) -> bool:
+    """Whether settings were held against every driver, none of whose packages was missing."""
+    return all(DRIVERS[name][0] in sys.modules for name in environment.drivers)
+
+
+def _world_of(file: Path) -> World | None:
+    """Its world; None where it is missing or wrong: its own check says so."""
+    path = world_file_of(file)
+    try:
+        return _read(path, path.stat().st_mtime_ns) if path else None
+    except (InputError, OSError):
+        return None
 
 
 @lru_cache(maxsize=4)
