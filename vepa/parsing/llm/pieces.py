@@ -71,6 +71,7 @@ def _blind(trajectory: Trajectory, steps: list[Step]) -> Trajectory:
         seed=trajectory.seed,
         environments=trajectory.environments,
         tools=trajectory.tools,
+        offered=trajectory.offered,
         premises=trajectory.premises,
         system=trajectory.system,
         steps=steps,
