@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -35,7 +36,7 @@ def read_stream(
         for found in _found(stream, file, inside, whole):
             number = found.number
             yield found
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         wrong = InputError(f"cannot be read: {error}", remedy="check that the file is whole")
         yield BadRecord(file, number + 1, None, wrong, final=True)
 
@@ -81,7 +82,7 @@ def _kind(head: bytes, start: bytes) -> str:
     try:
         json.loads(first)
     except ValueError:
-        several = start == b"{" and rest.lstrip(b"\r\n").startswith(b'{"') and len(first) > 2
+        several = start == b"{" and len(first) > 2 and _has_whole_line(rest)
         return "lines" if several else rest_kind
     except RecursionError:
         return "lines" if rest.strip(_BLANK) else rest_kind
@@ -98,6 +99,20 @@ def _is_followed(head: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return text[end:].lstrip().startswith("{")
+
+
+def _has_whole_line(rest: bytes) -> bool:
+    """Whether one of the next lines is a JSON object of its own; one that is cut off may be."""
+    *lines, last = rest.split(b"\n")
+    for line in [each.strip() for each in lines if each.strip()][:5]:
+        if not line.startswith(b'{"'):
+            return False
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        return True
+    return last.startswith(b'{"') and not any(map(bytes.strip, lines))
 
 
 def _lines(stream: IO[bytes], file: str) -> Iterator[Record | BadRecord]:
