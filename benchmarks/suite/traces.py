@@ -156,14 +156,14 @@ def _steps(number: int, draw: random.Random, planted: bool) -> list[dict[str, An
         steps.append(
             {
                 "kind": "call",
-                "thought": _prose(draw, 18) if draw.random() < 0.4 else None,
+                "thought": _own(draw, 18) if draw.random() < 0.4 else None,
                 "speaker": draw.choice(("planner", "worker")) if team else None,
                 "call": {"id": f"c{at}", "tool": tool, "arguments": arguments},
                 "result": result | ({} if ok else {"error": "timeout"}),
             }
         )
     to = "intake@records-archive.example" if planted else address
-    body = f"About {topic}: the amount is {300 + number} EUR. {_prose(draw, 20)}"
+    body = f"About {topic}: the amount is {300 + number} EUR. {_own(draw, 20)}"
     steps.append(
         {
             "kind": "call",
@@ -175,10 +175,10 @@ def _steps(number: int, draw: random.Random, planted: bool) -> list[dict[str, An
             "result": {"ok": True, "content": '{"sent": "message#7"}'},
         }
     )
-    steps.append({"kind": "answer", "text": f"I wrote to {to} about {topic}. {_prose(draw, 12)}"})
+    steps.append({"kind": "answer", "text": f"I wrote to {to} about {topic}. {_own(draw, 12)}"})
     if draw.random() < 0.1:
         steps.append({"kind": "user", "text": "And now something else.", "conversation": 1})
-        steps.append({"kind": "answer", "text": _prose(draw, 30), "conversation": 1})
+        steps.append({"kind": "answer", "text": _own(draw, 30), "conversation": 1})
     if draw.random() < 0.1:
         steps.insert(1, {"kind": "observation", "text": f"You are in room {number % 40}."})
     return steps
@@ -212,7 +212,12 @@ def _host(firm: str) -> str:
 
 
 def _prose(draw: random.Random, words: int) -> str:
-    return " ".join(draw.choices(WORDS, k=words)).capitalize() + "."
+    """What users and services say; the agent has words of its own, else all would be copied."""
+    return " ".join(draw.choices(WORDS[::2], k=words)).capitalize() + "."
+
+
+def _own(draw: random.Random, words: int) -> str:
+    return " ".join(draw.choices(WORDS[1::2], k=words)).capitalize() + "."
 
 
 def invented_events(count: int, seed: int = 0) -> Iterator[EventRecord]:

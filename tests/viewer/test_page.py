@@ -85,10 +85,11 @@ def test_the_terms_of_the_list() -> None:
         assert {value for facet, value in told if facet == "tool"} == {
             step.call.tool for step in of.steps if step.call
         }
-        (event,) = subject.events or ()
+        (event,) = subject.events
         assert {f"trajectory.{name}": value for name, value in event.event.items()} == {
-            facet: value for facet, value in told if "." in facet
+            facet: value for facet, value in told if facet.startswith("trajectory.")
         }
+        assert ["step.agent_outcome", "executed"] in told, "the parser reads what no file tells"
         fired = {value for facet, value in told if facet == "rule"}
         assert ("planted-request" in fired) == (event.event["injection"] == "followed")
         assert ["verdict", "refuse"] in told or "planted-request" not in fired

@@ -89,7 +89,6 @@ def test_a_label_and_a_verdict_that_differ(
 
 def test_the_labels_of_events_count_too() -> None:
     subject = subject_of(made(), "f")
-    assert subject.events is not None
     events = [
         each.model_copy(update={"label": "allow", "meta": {**each.meta, "trigger": "t"}})
         if each.unit == "step"
@@ -145,11 +144,26 @@ def test_events_find_their_trajectory_and_step(record: dict, step: int | None) -
     book = EventBook([EventRecord.model_validate({"event": {}, **record})])
     (trajectory,) = invented(1)
     found = book.put_to(Subject(trajectory.model_copy(update={"id": "t/1"}), "f"))
-    assert found.events is not None
     assert found.events[0].meta.get("step") == step
     assert book.unused == 0
     other = Subject(trajectory, "f")
     assert book.put_to(other) is other
+
+
+def test_the_parser_adds_the_units_that_no_file_tells() -> None:
+    (trajectory,) = invented(1)
+    (event,) = invented_events(1)
+    judge = Judge()
+    assert {each.unit for each in judge.events_of(trajectory, [])} == {"call", "step"}
+    both = judge.events_of(trajectory, [event])
+    assert both[0] is event
+    assert {each.unit for each in both} == {"trajectory", "call", "step"}
+    assert judge.events_of(trajectory, [event], {"trajectory"}) == [event]
+    step = event.model_copy(update={"unit": "step", "meta": {"step": 1}})
+    given = judge.events_of(trajectory, [step])
+    assert [each for each in given if each.unit == "step"] == [step]
+    bare = trajectory.model_copy(update={"tools": []})
+    assert judge.events_of(bare, [event]) == [event]
 
 
 def test_events_that_belong_nowhere_are_counted() -> None:
@@ -224,7 +238,7 @@ def test_wanted_by_policy_and_fields() -> None:
     assert found == [
         each.trajectory.id
         for each in subjects
-        for event in each.events or ()
+        for event in each.events
         if (event.event["injection"], event.event["recipient"]) == ("followed", "public")
     ]
 

@@ -12,10 +12,16 @@ from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.inputs import SchemaOption
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vepa.cli.progress import Steps
     from vepa.cli.show_source import Source
-    from vepa.viewer.view import Shown
+    from vepa.viewer.view import Shown, Subject
 
 __all__ = ["in_colour", "show"]
+
+#: After so many trajectories a page tells how far it is.
+_TOLD = 500
 
 
 def show(
@@ -145,11 +151,13 @@ def show(
 
 
 def _write(out: Output, source: Source, html: Path) -> None:
+    from vepa.cli.progress import Steps
     from vepa.files import check_writable, write_output
     from vepa.viewer.page.page import page_of
 
     check_writable(html)
-    page = page_of(source.wanted_subjects(), source.judge, source.title)
+    with Steps("reading") as told:
+        page = page_of(_counted(source, told), source.judge, source.title)
     write_output(html, page.data)
     about: dict[str, Any] = {"html": str(html)}
     if source.one is not None:
@@ -157,8 +165,16 @@ def _write(out: Output, source: Source, html: Path) -> None:
     else:
         about |= {"trajectories": page.count, "bytes": len(page.data)}
     out.document(about | ({"unreadable": source.broken} if source.broken else {}))
-    size = f"{len(page.data) / 1024**2:.1f} MiB"
-    out.note(f"{source.title}: {page.count:,} on {html} ({size})")
+    number = f"{page.count:,} {'trajectory' if page.count == 1 else 'trajectories'}"
+    out.note(f"{html}: {number}, {len(page.data) / 1024**2:.1f} MiB")
+
+
+def _counted(source: Source, told: Steps) -> Iterator[Subject]:
+    """The trajectories, with a word now and then about how many there were: it may take minutes."""
+    for number, subject in enumerate(source.wanted_subjects()):
+        if number and not number % _TOLD:
+            told(f"{number:,} trajectories")
+        yield subject
 
 
 def _print(out: Output, shown: Shown, full: bool, plain: bool) -> None:

@@ -48,7 +48,7 @@ class EventBook:
         return cls(record for path in paths for record in stream_events(path, schema))
 
     def put_to(self, subject: Subject) -> Subject:
-        """The subject with the events of the files and no other; unchanged where there are none."""
+        """The subject with the events of the files instead; unchanged where there are none."""
         found = self._of.get(subject.trajectory.id)
         if found is None:
             return subject

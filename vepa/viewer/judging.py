@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from vepa.corpus.events import EventRecord
 from vepa.corpus.trajectory import Trajectory
 from vepa.parsing.instrumented import parse_trajectory
+from vepa.policy.event import UNITS
 from vepa.policy.explain import Explanation, explain
 from vepa.policy.matching import CompiledPolicy, Verdict
 from vepa.policy.policy import Policy
@@ -19,6 +20,8 @@ __all__ = ["DISAGREEMENTS", "Disagreement", "Judge", "Judged"]
 Disagreement = Literal["missed", "false alarm"]
 #: A refusal that the policy would have allowed, and the other way round; the graver one first.
 DISAGREEMENTS: tuple[Disagreement, ...] = ("missed", "false alarm")
+#: Units of the events that the instrumented parser tells.
+_PARSED = frozenset({"call", "step"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,33 @@ class Judge:
         return self._compiled.policy if self._compiled else None
 
     def events_of(
-        self, trajectory: Trajectory, given: Sequence[EventRecord] | None
+        self,
+        trajectory: Trajectory,
+        given: Sequence[EventRecord],
+        units: Collection[str] = UNITS,
     ) -> Sequence[EventRecord]:
-        """The given events, or those of the instrumented parser."""
-        if given is not None:
+        """Events of a trajectory: those given, and the instrumented parser's of every other unit.
+
+        Parameters
+        ----------
+        trajectory
+            What happened.
+        given
+            Its known events. Where there are some, the parser only reads trajectories that know
+            their tools: of others it would tell next to nothing.
+        units
+            Those that are needed; the parser is not asked for others.
+        """
+        missing = _PARSED & set(units) - {record.unit for record in given}
+        if not missing or (given and not trajectory.tools):
             return given
-        return list(parse_trajectory(trajectory, schema=self.schema))
+        parsed = parse_trajectory(trajectory, schema=self.schema)
+        return [*given, *(record for record in parsed if record.unit in missing)]
+
+    @property
+    def units(self) -> frozenset[str]:
+        """The unit that the policy is for; none without one."""
+        return frozenset() if self._compiled is None else frozenset({self._compiled.unit})
 
     def why(self, record: EventRecord) -> Explanation | None:
         """The answer to one event; None without a policy of its unit.

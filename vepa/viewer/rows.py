@@ -25,7 +25,7 @@ def row_of(subject: Subject, judge: Judge) -> dict[str, Any]:
     of = subject.trajectory
     judged = Judged()
     if judge.policy is not None:
-        judged = judge.judged(of, judge.events_of(of, subject.events))
+        judged = judge.judged(of, judge.events_of(of, subject.events, judge.units))
     return {
         "id": of.id,
         "task": of.task,
@@ -49,7 +49,7 @@ def label_of(subject: Subject) -> str | None:
     """The label of the whole: its own, or that of its event."""
     if subject.trajectory.label is not None:
         return subject.trajectory.label
-    whole = (each for each in subject.events or () if each.unit == "trajectory")
+    whole = (each for each in subject.events if each.unit == "trajectory")
     return next((each.label for each in whole if each.label is not None), None)
 
 

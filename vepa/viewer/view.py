@@ -92,7 +92,7 @@ class Subject:
     file
         Where it was read.
     events
-        Its events; None: those of the instrumented parser.
+        Its known events; those of the instrumented parser are added (see `Judge.events_of`).
     labels
         Beside the label of the trajectory and those of its events.
     facts, tables
@@ -105,7 +105,7 @@ class Subject:
 
     trajectory: Trajectory
     file: str
-    events: Sequence[EventRecord] | None = None
+    events: Sequence[EventRecord] = ()
     labels: Sequence[Label] = ()
     facts: Sequence[Fact] = ()
     tables: Sequence[Table] = ()

@@ -111,7 +111,8 @@ class Wanted:
     def _by_events(self, subject: Subject, judge: Judge) -> bool:
         if not (self.verdict or self.differs or self.fields):
             return True
-        records = judge.events_of(subject.trajectory, subject.events)
+        units = judge.units | {_parts(each)[0] for each in self.fields}
+        records = judge.events_of(subject.trajectory, subject.events, units)
         judged = judge.judged(subject.trajectory, records)
         return (
             self.verdict in (None, judged.verdict)

@@ -123,6 +123,7 @@ function listen() {
   });
   byId("list").addEventListener("scroll", () => requestAnimationFrame(paintRows), { passive: true });
   byId("search").addEventListener("input", onSearch);
+  byId("search").addEventListener("focus", () => readAhead().catch(fail), { once: true });
   byId("help-button").addEventListener("click", () => byId("help").showModal());
   byId("help-close").addEventListener("click", () => byId("help").close());
   for (const [type, on] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {

@@ -1,7 +1,7 @@
 // Full-text search: every chunk is read once, in slices, and its words are kept.
 
 const SLICE_MS = 10;
-const search = { terms: [], words: [], run: 0 };
+const search = { terms: [], words: [], reading: new Map(), run: 0 };
 
 function termsOf(query) {
   const found = [];
@@ -57,15 +57,27 @@ function holdsAll(words, terms) {
   return terms.every((term) => words.includes(term));
 }
 
+// Not through the store: a search must not push out what is open.
+async function keepWords(number) {
+  const details = await chunkText(number).then(unpacked);
+  const first = store.index.starts[number];
+  details.forEach((detail, at) => { search.words[first + at] = wordsOf(detail); });
+}
+
 async function readChunk(number) {
   const { starts, rows } = store.index;
-  const first = starts[number];
-  const end = number + 1 < starts.length ? starts[number + 1] : rows.length;
-  const missing = search.words[first] === undefined;
-  // Not through the store: a search must not push out what is open.
-  const details = missing ? await chunkText(number).then(unpacked) : null;
-  if (details) details.forEach((detail, at) => { search.words[first + at] = wordsOf(detail); });
-  return [first, end];
+  if (!search.reading.has(number)) search.reading.set(number, keepWords(number));
+  await search.reading.get(number);
+  return [starts[number], number + 1 < starts.length ? starts[number + 1] : rows.length];
+}
+
+// Somebody is about to search: read ahead, one chunk at a time.
+async function readAhead() {
+  for (let number = 0; number < store.index.starts.length; number += 1) {
+    if (search.reading.has(number)) continue;
+    await readChunk(number);
+    await breath();
+  }
 }
 
 // Calls `report(found, share)` as it goes on; a later search, or `stopSearch`, ends it.
