@@ -6,7 +6,9 @@ from typing import Any
 
 __all__ = ["example"]
 
-_WORK = "The table of the warehouse lists what came in, what went out and what is left on the shelf. "
+_WORK = (
+    "The table of the warehouse lists what came in, what went out and what is left on the shelf. "
+)
 
 
 def example(number: int) -> dict[str, Any]:

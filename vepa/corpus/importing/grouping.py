@@ -14,6 +14,8 @@ __all__ = ["Gathered", "Link"]
 
 #: Pages of the database that are held in memory, in KiB.
 _CACHE_KIB = 16 * 1024
+#: So many keys are remembered with their numbers.
+_REMEMBERED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Gathered:
         )
         self._base.execute("BEGIN")
         self._count = 0
+        self._recent: dict[str, int] = {}
 
     def __enter__(self) -> Gathered:
         return self
@@ -89,6 +92,12 @@ class Gathered:
                 yield name.fetchone()[0], rows[0][0], [json.loads(data) for _, data in rows]
 
     def _named(self, key: str) -> int:
-        self._base.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (key,))
-        found = self._base.execute("SELECT id FROM names WHERE name = ?", (key,))
-        return int(found.fetchone()[0])
+        """The number of a key; those of late are remembered, as their pieces stand together."""
+        known = self._recent.get(key)
+        if known is None:
+            self._base.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (key,))
+            found = self._base.execute("SELECT id FROM names WHERE name = ?", (key,))
+            if len(self._recent) >= _REMEMBERED:
+                self._recent.clear()
+            known = self._recent[key] = int(found.fetchone()[0])
+        return known
