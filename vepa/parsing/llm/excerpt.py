@@ -10,7 +10,14 @@ from vepa.errors import SettingError, Where
 from vepa.files import sha256_of
 from vepa.llm.messages import Message, ModelRequest
 from vepa.llm.prices import count_tokens
-from vepa.parsing.llm.lines import known_line, operator_line, step_line, tool_line, whole_lines
+from vepa.parsing.llm.lines import (
+    known_line,
+    offered_tools,
+    operator_line,
+    step_line,
+    tool_line,
+    whole_lines,
+)
 from vepa.parsing.llm.spelling import LEFT_OUT, Writer
 from vepa.parsing.llm.weighing import Weights, weigh
 
@@ -185,7 +192,7 @@ class _Shortening:
         lines += [] if known is None else [known]
         called = {step.call.tool for step in trace.steps if step.call is not None}
         room, left = self._tokens // _TOOLS, 0
-        for tool in sorted(trace.tools, key=lambda tool: tool.name not in called):
+        for tool in sorted(offered_tools(trace), key=lambda tool: tool.name not in called):
             before = writer.characters
             line = tool_line(tool, writer)
             room -= _tokens(line)

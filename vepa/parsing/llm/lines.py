@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from vepa.corpus.tools import ToolMetadata
-from vepa.corpus.trajectory import Premises, Step, Trajectory
+from vepa.corpus.trajectory import OfferedTool, Premises, Step, Trajectory
 from vepa.parsing.llm.spelling import Writer
 
-__all__ = ["known_line", "operator_line", "step_line", "tool_line", "whole_lines"]
+__all__ = ["known_line", "offered_tools", "operator_line", "step_line", "tool_line", "whole_lines"]
 
 
 def whole_lines(trajectory: Trajectory, *, proposed: bool = False) -> Iterator[str]:
@@ -33,11 +33,16 @@ def whole_lines(trajectory: Trajectory, *, proposed: bool = False) -> Iterator[s
         yield operator_line(trajectory.system, writer)
     if (known := known_line(trajectory.premises, writer)) is not None:
         yield known
-    for tool in trajectory.tools:
+    for tool in offered_tools(trajectory):
         yield tool_line(tool, writer)
     last = len(trajectory.steps) - 1
     for step in trajectory.steps:
         yield step_line(step, writer, proposed=proposed and step.index == last)
+
+
+def offered_tools(trajectory: Trajectory) -> list[ToolMetadata | OfferedTool]:
+    """Every tool that the agent was offered."""
+    return [*trajectory.tools, *trajectory.offered]
 
 
 def operator_line(text: str, writer: Writer) -> str:
@@ -63,13 +68,11 @@ def known_line(premises: Premises, writer: Writer) -> str | None:
     return f'{{"line":"known",{",".join(parts)}}}'
 
 
-def tool_line(tool: ToolMetadata, writer: Writer) -> str:
+def tool_line(tool: ToolMetadata | OfferedTool, writer: Writer) -> str:
     """A tool as the agent was offered it; what its author says it means is not shown."""
-    return (
-        f'{{"line":"tool","name":{writer.text(tool.name)},"service":{writer.text(tool.environment)},'
-        f'"description":{writer.text(tool.description)},'
-        f'"parameters":{writer.value(tool.parameters)}}}'
-    )
+    service = tool.environment if isinstance(tool, ToolMetadata) else None
+    told = _texts(writer, name=tool.name, service=service, description=tool.description)
+    return f'{{"line":"tool",{",".join(told)},"parameters":{writer.value(tool.parameters)}}}'
 
 
 def step_line(step: Step, writer: Writer, *, proposed: bool = False) -> str:

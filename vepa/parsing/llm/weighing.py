@@ -23,14 +23,15 @@ _CHANGING = frozenset({
     "terminal", "trade", "transfer", "turn", "uninstall", "unlock", "unsubscribe", "update",
     "upload", "wipe", "withdraw", "write",
 })  # fmt: skip
-#: Addresses, URLs, and words that hold a digit: what a call copies out of something it read.
-_TELLING = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s\"'<>\\)\]]+|\b(?=\w*\d)[\w-]{5,}\b", re.ASCII
-)
+#: Words, addresses and URLs; every sign is looked at once, whatever the text.
+_TOKENS = re.compile(r"https?://[^\s\"'<>\\)\]]+|[\w.+-]+(?:@[\w.-]+)?", re.ASCII)
+#: Shorter ones, and those without a digit, stand in any text.
+_TELLING = 5
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Only so much of a text is searched for what later calls copy.
 _SEARCHED = 200_000
 _CLUES = 40
+_LONGEST = 200
 _CHANGES, _OUTWARD, _COPIES, _SOURCE, _LAST, _CALL, _USER = 4, 3, 4, 4, 3, 2, 3
 
 
@@ -90,7 +91,7 @@ def _always(steps: list[Step]) -> frozenset[int]:
 
 
 def _weight(call: Call, texts: list[str], effects: dict[str, bool], inside: set[str]) -> int:
-    words = {word.lower() for word in _WORDS.findall(call.tool)}
+    words = {word.lower() for word in _WORDS.findall(call.tool[:_LONGEST])}
     weight = _CALL
     if effects.get(call.tool, False) or words & _CHANGING:
         weight += _CHANGES
@@ -105,7 +106,12 @@ def _host(text: str) -> str:
 
 
 def _telling(text: str) -> Iterator[str]:
-    yield from _TELLING.findall(text[:_SEARCHED])
+    """Addresses, URLs, and words that hold a digit: what a call copies out of what it read."""
+    for found in _TOKENS.findall(text[:_SEARCHED]):
+        token = found.strip(".-+")
+        numbered = len(token) >= _TELLING and any(sign.isdigit() for sign in token[:_LONGEST])
+        if numbered or "@" in token or "://" in token:
+            yield token
 
 
 class _Read:
