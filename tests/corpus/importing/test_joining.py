@@ -6,7 +6,8 @@ import pytest
 from hand_written import told
 
 from vepa.corpus.importing.draft import Draft
-from vepa.corpus.importing.joining import Asked, Given, Joined, Said
+from vepa.corpus.importing.joining import Joined
+from vepa.corpus.importing.messages import Asked, Given, Said
 from vepa.corpus.importing.report import Notes
 
 U, A = (lambda text: Said("user", text)), (lambda text: Said("assistant", text))
@@ -48,6 +49,10 @@ def test_what_the_history_holds_and_no_call_said_is_told_too():
 
 def test_the_same_call_sent_twice_is_told_once_and_another_answer_to_it_is_not_lost():
     assert _steps(([U("1")], [A("a")]), ([U("1")], [A("a")]))[0] == ["user: 1", "answer: a"]
+    later = ([U("1")], [A("a")]), ([U("1"), A("a"), U("2")], [A("b")]), ([U("1")], [A("a")])
+    steps, remarks, _ = _steps(*later)
+    assert steps == ["user: 1", "answer: a", "user: 2", "answer: b"]
+    assert remarks == {"call of a model that says nothing new": 1}
     twice = _steps(([U("1")], [A("a")]), ([U("1")], [A("other")]))[0]
     assert twice == ["user: 1", "answer: a", "answer: other"]
 

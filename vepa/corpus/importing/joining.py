@@ -14,56 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from vepa.corpus.importing.draft import Draft
+from vepa.corpus.importing.messages import Asked, Given, Said
 from vepa.corpus.importing.report import Notes
 
-__all__ = ["Asked", "Given", "Joined", "Said"]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A tool call in a message; `arguments` as a mapping or as the text that was written."""
-
-    name: str
-    arguments: Any = None
-    id: str | None = None
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a call gave back, by the call's id or else the tool's name."""
-
-    content: str
-    id: str | None = None
-    tool: str | None = None
-    ok: bool = True
-    error: str | None = None
-    seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class Said:
-    """One message.
-
-    Attributes
-    ----------
-    role
-        Whose it is; `observation` is the environment's.
-    text
-        Empty where it only calls or only gives results.
-    thought
-        What the model wrote for itself; it plays no part in recognising a message.
-    calls, results
-        In their order.
-    speaker
-        Who spoke, where the source says it.
-    """
-
-    role: Literal["system", "user", "assistant", "observation"]
-    text: str = ""
-    thought: str | None = None
-    calls: tuple[Asked, ...] = ()
-    results: tuple[Given, ...] = ()
-    speaker: str | None = None
+__all__ = ["Joined"]
 
 
 @dataclass
@@ -100,7 +54,7 @@ class Joined:
         self._steps: list[_Step] = []
         self._open = _Open()
         self._places: dict[str, list[int]] = {}
-        self._told = 0
+        self._agents: list[str | None] = []
         self._systems: dict[tuple[str | None, str], None] = {}
         self._offered: dict[str, tuple[str | None, Any]] = {}
 
@@ -131,23 +85,26 @@ class Joined:
             How long the model took.
         """
         at, steps = -1, len(self._steps)
-        told = [*inputs, *outputs]
-        for message in told:
+        for message in (*inputs, *outputs):
             if message.role == "system":
                 self._systems.setdefault((message.speaker or agent, message.text))
         if _restates(outputs, inputs):
-            told = list(outputs)
-        for message in told:
+            inputs, outputs = outputs, ()
+        for number, message in enumerate((*inputs, *outputs)):
             if message.role == "system":
                 continue
-            found = self._after(at, message)
+            # What another agent answered is no answer of this one, though it says the same.
+            by = None if number < len(inputs) else (agent,)
+            found = self._after(at, message, by)
             if found is not None:
                 at = found
                 continue
-            at = self._told
+            at = len(self._agents)
             self._places.setdefault(_key(message), []).append(at)
-            self._told += 1
+            self._agents.append(agent)
             self._say(message, agent, asked_by)
+        if outputs and len(self._steps) == steps:
+            self.notes.remark("call of a model that says nothing new")
         if seconds is not None and len(self._steps) > steps:
             self._steps[-1].seconds = seconds
 
@@ -184,11 +141,13 @@ class Joined:
 
     # -- what was told already ----------------------------------------------------------------
 
-    def _after(self, at: int, message: Said) -> int | None:
-        """The next place after `at` where the same was said."""
+    def _after(self, at: int, message: Said, by: tuple[str | None] | None) -> int | None:
+        """The next place after `at` where the same was said, by an agent if one is given."""
         places = self._places.get(_key(message), [])
-        found = bisect_right(places, at)
-        return places[found] if found < len(places) else None
+        for place in places[bisect_right(places, at) :]:
+            if by is None or self._agents[place] == by[0]:
+                return place
+        return None
 
     # -- steps ----------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 
 from vepa.corpus.importing.draft import as_text
 from vepa.corpus.importing.format import checked
-from vepa.corpus.importing.joining import Asked, Given, Said
+from vepa.corpus.importing.messages import Asked, Given, Said
 from vepa.corpus.importing.report import Foreign, Notes
 from vepa.errors import InputError, Where
 
@@ -126,6 +126,8 @@ def message_of(data: Any, place: str, notes: Notes) -> Said | None:
         )
     message = checked(_Message, body, notes, f"{inner}.")
     text, thoughts, calls, results = _content(message.content, f"{inner}.content", notes)
+    if role == "tool" and results:
+        return Said("user", results=tuple(results))
     if role == "tool":
         ok = message.status != "error"
         given = Given(text, message.tool_call_id, message.name, ok, None if ok else "error")

@@ -24,7 +24,8 @@ from vepa.corpus.importing.format import GroupedFormat, within
 from vepa.corpus.importing.formats.langchain_messages import is_message, message_of
 from vepa.corpus.importing.formats.langsmith_runs import Run, merged, runs_in, took
 from vepa.corpus.importing.formats.langsmith_talk import answers_of, asked_of
-from vepa.corpus.importing.joining import Asked, Given, Joined, Said
+from vepa.corpus.importing.joining import Joined
+from vepa.corpus.importing.messages import Asked, Given, Said
 from vepa.corpus.importing.report import Notes
 
 __all__ = ["LangSmith"]

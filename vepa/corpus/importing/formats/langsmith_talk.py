@@ -11,7 +11,7 @@ from typing import Any
 
 from vepa.corpus.importing.draft import as_text
 from vepa.corpus.importing.formats.langchain_messages import is_message, message_of, messages_of
-from vepa.corpus.importing.joining import Said
+from vepa.corpus.importing.messages import Said
 from vepa.corpus.importing.report import Notes
 from vepa.errors import InputError, Where
 

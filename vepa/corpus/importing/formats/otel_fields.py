@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vepa.corpus.importing.draft import as_text
-from vepa.corpus.importing.formats.langchain_messages import message_of
-from vepa.corpus.importing.joining import Said
+from vepa.corpus.importing.formats.langchain_messages import is_message, message_of
+from vepa.corpus.importing.messages import Said
 from vepa.corpus.importing.report import Notes
 from vepa.errors import InputError, Where
 
-__all__ = ["flat_message", "inference_message", "loose", "numbered", "plain", "tree"]
+__all__ = ["flat_message", "inference_message", "loose", "numbered", "parsed", "plain", "tree"]
 
 
 def numbered(
@@ -106,18 +106,45 @@ def inference_message(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def plain(given: Mapping[str, Any]) -> tuple[list[Said], list[Said]]:
-    """Input and output as one text each."""
+def plain(given: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Said]]:
+    """Input and output as one text each, or as the JSON text of messages."""
     asked = given.get(
         "input.value", given.get("gen_ai.prompt", given.get("traceloop.entity.input"))
     )
     answered = given.get(
         "output.value", given.get("gen_ai.completion", given.get("traceloop.entity.output"))
     )
-    return (
-        [Said("user", as_text(asked))] if asked else [],
-        [Said("assistant", as_text(answered))] if answered else [],
-    )
+    return _texts(asked, "user", notes), _texts(answered, "assistant", notes)
+
+
+def _texts(given: Any, role: Any, notes: Notes) -> list[Said]:
+    if not given:
+        return []
+    read = loose(given)
+    if isinstance(read, list) and read and all(map(is_message, read)):
+        found = (message_of(each, "attributes", notes) for each in read)
+        return [said for said in found if said is not None]
+    return [Said(role, as_text(given))]
+
+
+def parsed(value: Any, place: str) -> Any:
+    """A structured attribute; on spans it is a JSON text.
+
+    Raises
+    ------
+    InputError
+        When it is no JSON: mostly it was cut.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise InputError(
+            "malformed JSON in this attribute",
+            where=Where(field=place),
+            remedy="where its end is missing, raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+        ) from None
 
 
 def loose(value: Any) -> Any:

@@ -14,12 +14,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vepa.corpus.importing.draft import Draft, as_text
+from vepa.corpus.importing.draft import Draft
 from vepa.corpus.importing.format import GroupedFormat, within
-from vepa.corpus.importing.formats.otel_talk import EVENTS, talk_of, tools_of
+from vepa.corpus.importing.formats.otel_events import EVENTS
+from vepa.corpus.importing.formats.otel_talk import talk_of, tools_of
+from vepa.corpus.importing.formats.otel_tools import first, took, tool_of
 from vepa.corpus.importing.formats.otlp import Found, found_in, is_telemetry
 from vepa.corpus.importing.grouping import Link
-from vepa.corpus.importing.joining import Asked, Given, Joined
+from vepa.corpus.importing.joining import Joined
 from vepa.corpus.importing.report import Notes
 from vepa.errors import InputError
 
@@ -42,7 +44,7 @@ _KNOWN = re.compile(
     r"gen_ai\.(operation\.name|system|provider\.name|(request|response|usage|openai|token|output\.type)"
     r"(\..*)?|input\.messages|output\.messages|system_instructions|conversation\.id"
     r"|tool\.(name|description|type|definitions|call\.(id|arguments|result))|agent\.(name|id|"
-    r"description|version)|evaluation\..*|data_source\.id|(prompt|completion)(\..*)?|event\..*)"
+    r"description|version)|evaluation\..*|content\..*|data_source\.id|(prompt|completion)(\..*)?|event\..*)"
     r"|llm\.(prompts|completions|input_messages|output_messages|request|tools|model_name|provider"
     r"|system|token_count|invocation_parameters|usage|response|is_streaming|headers|top_p|cost)\b.*"
     r"|openinference\.span\.kind|traceloop\..*|tool\.(name|description|parameters|json_schema|id)"
@@ -191,14 +193,14 @@ def _tell(
 ) -> None:
     kind, given = _kind_of(span), span["attributes"]
     agent, asked_by = _agents(span, spans)
-    seconds = _took(span)
+    seconds = took(span)
     if draft.model is None and kind in ("chat", "agent"):
         named = (given.get(name) for name in _MODELS)
         draft.model = next((name for name in named if isinstance(name, str) and name), None)
     for tool in tools_of(given, notes):
         joined.offer(*tool)
     if kind == "tool":
-        joined.tool(*_tool(span, notes), agent=agent)
+        joined.tool(*tool_of(span, notes), agent=agent)
     elif kind == talking:
         inputs, outputs = talk_of(span, notes)
         if span["error"] and not outputs:
@@ -211,10 +213,6 @@ _MODELS = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "l
 
 def _place(span: Found) -> str:
     return f"spans.{span['span']}"
-
-
-def _took(span: Found) -> float | None:
-    return (span["end"] - span["start"]) / 1e9 if span["end"] > span["start"] > 0 else None
 
 
 def _agents(span: Found, spans: Mapping[str, Found]) -> tuple[str | None, str | None]:
@@ -243,51 +241,12 @@ def _agent_of(span: Found) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _tool(span: Found, notes: Notes) -> tuple[Asked, Given | None]:
-    """A run of a tool as a call and its result."""
-    given = span["attributes"]
-    name = _first(given, "gen_ai.tool.name", "tool.name", "traceloop.entity.name")
-    name = as_text(name or span["name"].removeprefix("execute_tool ").strip() or "tool")
-    own = _first(given, "gen_ai.tool.call.id", "tool_call.id", "tool.id")
-    own = own if isinstance(own, str) else None
-    arguments = _first(
-        given, "gen_ai.tool.call.arguments", "tool.parameters", "input.value",
-        "traceloop.entity.input",
-    )  # fmt: skip
-    result = _first(given, "gen_ai.tool.call.result", "output.value", "traceloop.entity.output")
-    if result is None:
-        result = _retrieved(given)
-    if result is None and any(each["name"] in EVENTS for each in span.get("events", ())):
-        asked, answered = talk_of(span, notes)
-        result = "\n".join(each.text for each in answered) or None
-        arguments = arguments or "\n".join(each.text for each in asked) or None
-    failed = span["error"]
-    if result is None and failed is None:
-        return Asked(name, arguments, own), None
-    text = as_text(result if result is not None else failed)
-    error = as_text(given.get("error.type") or "error") if failed else None
-    return Asked(name, arguments, own), Given(text, own, name, not failed, error, _took(span))
-
-
-def _first(given: Mapping[str, Any], *names: str) -> Any:
-    return next((given[name] for name in names if given.get(name) is not None), None)
-
-
-def _retrieved(given: Mapping[str, Any]) -> str | None:
-    texts = [
-        as_text(value)
-        for name, value in given.items()
-        if name.startswith("retrieval.documents.") and name.endswith(".document.content")
-    ]
-    return "\n\n".join(texts) or None
-
-
 def _meta(spans: Sequence[Found]) -> dict[str, Any]:
     traces = sorted({span["trace"] for span in spans})
     agents = sorted({name for span in spans if (name := _agent_of(span))})
     errors = {span["span"]: span["error"] for span in spans if span["error"]}
     providers = (
-        _first(span["attributes"], "gen_ai.provider.name", "gen_ai.system", "llm.provider")
+        first(span["attributes"], "gen_ai.provider.name", "gen_ai.system", "llm.provider")
         for span in spans
     )
     found = {

@@ -14,35 +14,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from vepa.corpus.importing.draft import as_text
 from vepa.corpus.importing.format import checked
 from vepa.corpus.importing.formats.langchain_messages import message_of
+from vepa.corpus.importing.formats.otel_events import EVENTS, events_of
 from vepa.corpus.importing.formats.otel_fields import (
     flat_message,
     inference_message,
     loose,
     numbered,
+    parsed,
     plain,
     tree,
 )
-from vepa.corpus.importing.joining import Asked, Given, Said
+from vepa.corpus.importing.messages import Asked, Given, Said
 from vepa.corpus.importing.report import Foreign, Notes
 from vepa.errors import InputError, Where
 
-__all__ = ["EVENTS", "parsed", "talk_of", "tools_of"]
+__all__ = ["talk_of", "tools_of"]
 
-#: Events that hold a message each -> role.
-EVENTS = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
-    "gen_ai.choice": "assistant",
-}
 _ROLES = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "tool": "user",
     "function": "user", "assistant": "assistant", "model": "assistant", "ai": "assistant",
@@ -83,26 +76,6 @@ class _Tool(Foreign):
     function: Any = None
 
 
-def parsed(value: Any, place: str) -> Any:
-    """A structured attribute; on spans it is a JSON text.
-
-    Raises
-    ------
-    InputError
-        When it is no JSON: mostly it was cut.
-    """
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        raise InputError(
-            "malformed JSON in this attribute",
-            where=Where(field=place),
-            remedy="where its end is missing, raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
-        ) from None
-
-
 def talk_of(span: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Said]]:
     """What a call of a model was shown and what it answered.
 
@@ -127,7 +100,7 @@ def talk_of(span: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Sai
         inputs, outputs = _structured(attributes, where, notes)
         if inputs or outputs:
             return inputs, outputs
-    inputs, outputs = _events(span, notes)
+    inputs, outputs = events_of(span, notes)
     if inputs or outputs:
         return inputs, outputs
     for asked, answered, read in (
@@ -139,7 +112,10 @@ def talk_of(span: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Sai
         outputs = list(numbered(given, answered, "assistant", read, notes))
         if inputs or outputs:
             return inputs, outputs
-    return plain(given)
+    for event in span.get("events", ()):  # before 1.28: all messages in an event
+        if event["name"] in ("gen_ai.content.prompt", "gen_ai.content.completion"):
+            given = {**given, **event["attributes"]}
+    return plain(given, notes)
 
 
 def tools_of(given: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any, Any]]:
@@ -266,53 +242,3 @@ def _text(part: _Part, notes: Notes) -> str:
         return as_text(part.content if part.content is not None else part.text)
     notes.remark(f"{part.type if part.type in _FILES else 'part of another type'} left out")
     return f"[{part.type}]"
-
-
-# -- an event a message ----------------------------------------------------------------------------
-
-
-def _events(span: Mapping[str, Any], notes: Notes) -> tuple[list[Said], list[Said]]:
-    inputs: list[Said] = []
-    outputs: list[Said] = []
-    for event in (*span.get("events", ()), *span.get("logs", ())):
-        name = event["name"]
-        if name not in EVENTS:
-            continue
-        content = _event(event, name)
-        if name != "gen_ai.choice":
-            said = message_of({"role": EVENTS[name], **content}, name, notes)
-            inputs += [said] if said is not None else []
-            continue
-        if content.get("index"):
-            notes.remark("further answers of one request left out")
-            continue
-        inner = content.get("message", content)
-        inner = inner if isinstance(inner, dict) else {"content": as_text(inner)}
-        said = message_of({"role": "assistant", **inner}, name, notes)
-        outputs += [said] if said is not None else []
-    return inputs, outputs
-
-
-def _event(event: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The content of an event, wherever its exporter put it."""
-    given = dict(event["attributes"])
-    packed = given.get("gen_ai.event.content")
-    body = parsed(packed, f"{place}.gen_ai.event.content") if packed else event.get("body")
-    if body is None:
-        body = given
-    if not isinstance(body, dict):
-        body = {"content": as_text(body)}
-    found = {
-        name: value
-        for name, value in body.items()
-        if name in ("role", "content", "tool_calls", "name", "index", "message")
-    }
-    content = found.get("content")
-    if not isinstance(content, str | list | None):
-        found["content"] = as_text(content)
-    for name in ("tool_calls", "message"):
-        if isinstance(found.get(name), str) and found[name].lstrip()[:1] in ("[", "{"):
-            found[name] = loose(found[name])
-    if isinstance(body.get("id"), str):
-        found["tool_call_id"] = body["id"]
-    return found
