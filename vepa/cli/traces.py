@@ -70,7 +70,8 @@ def import_traces(
             "--json puts the report on stdout, so the trajectories need a file",
             remedy="add --out FILE",
         )
-    imports = [Import(each, format, strict=strict, dataset=dataset) for each in files]
+    ids: set[bytes] = set()
+    imports = [Import(each, format, strict=strict, dataset=dataset, ids=ids) for each in files]
     _write(imports, out)
     reports = [each.report for each in imports]
     output.document({"out": out, "files": [each.as_json() for each in reports], **_sums(reports)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -190,7 +191,7 @@ def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
         return {}, None
     if isinstance(given, str):
         try:
-            data = json.loads(given, parse_constant=_no_constant)
+            data = json.loads(given, parse_constant=_no_constant, parse_float=_number)
         except (ValueError, RecursionError):
             return {}, given
         return (data, None) if isinstance(data, dict) else ({}, given)
@@ -199,6 +200,11 @@ def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else float(_no_constant(digits))
 
 
 def as_text(value: Any) -> str:

@@ -117,6 +117,12 @@ class GroupedFormat(Format):
                 yield from self.join(key, found, notes)
 
 
+def word(data: Any, key: str) -> str | None:
+    """The text under a key of an object; None when there is none, whatever stands there."""
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def checked(model: type[M], data: Any, notes: Notes | None = None, path: str = "") -> M:
     """A piece of a foreign format, its unknown keys counted.
 

@@ -41,6 +41,8 @@ class Import:
         Whether the first bad record ends it.
     dataset
         First part of the ids; that of the format or of the file's name when left out.
+    ids
+        Digests of the ids that are in use; imports that share the set give no id twice.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class Import:
         *,
         strict: bool = False,
         dataset: str | None = None,
+        ids: set[bytes] | None = None,
     ):
         self.path = path
         self.strict = strict
@@ -68,7 +71,7 @@ class Import:
         self._format = None if format == AUTO else format_of(format)
         self._dataset = dataset
         #: Eight bytes an id: what 2 GB of traces have of them fits.
-        self._ids: set[bytes] = set()
+        self._ids: set[bytes] = ids if ids is not None else set()
 
     def __iter__(self) -> Iterator[Trajectory]:
         kind, whole = self._decide()

@@ -23,7 +23,7 @@ from vepa.corpus.importing.exchange import (
     open_draft,
     own_words,
 )
-from vepa.corpus.importing.format import Format, checked
+from vepa.corpus.importing.format import Format, checked, word
 from vepa.corpus.importing.formats.anthropic_blocks import BLOCK_TYPES, Blocks, text_of
 from vepa.corpus.importing.report import Foreign, Notes, keys
 from vepa.errors import InputError, Where
@@ -128,12 +128,11 @@ class Anthropic(Format):
 
     def recognise_turn(self, data: Any) -> bool:
         """A message with a block that only this API has."""
-        if not isinstance(data, dict) or data.get("role") not in ("user", "assistant"):
+        if not isinstance(data, dict) or word(data, "role") not in ("user", "assistant"):
             return False
         content = data.get("content")
         return isinstance(content, list) and any(
-            isinstance(block, dict) and (block.get("type") in BLOCK_TYPES or _has_source(block))
-            for block in content
+            word(block, "type") in BLOCK_TYPES or _has_source(block) for block in content
         )
 
     def read(self, data: Any, head: Mapping[str, Any], notes: Notes) -> Iterator[Draft]:
@@ -142,7 +141,7 @@ class Anthropic(Format):
             data = {"messages": data}
         if not isinstance(data, dict):
             raise InputError("an object belongs here")
-        if data.get("type") in _EVENTS:
+        if word(data, "type") in _EVENTS:
             raise InputError(
                 f"an event of a stream ({data['type']})",
                 where=Where(field="type"),
@@ -182,8 +181,8 @@ def _is_answer(data: Any) -> bool:
     )
 
 
-def _has_source(block: Mapping[str, Any]) -> bool:
-    kind = block.get("type")
+def _has_source(block: Any) -> bool:
+    kind = word(block, "type")
     if kind == "thinking":
         return "signature" in block
     return kind in ("image", "document") and isinstance(block.get("source"), dict)
@@ -191,7 +190,7 @@ def _has_source(block: Mapping[str, Any]) -> bool:
 
 def _is_foreign(message: Any) -> bool:
     return isinstance(message, dict) and (
-        message.get("role") in _OTHER_ROLES or bool(_OTHER_KEYS & message.keys())
+        word(message, "role") in _OTHER_ROLES or bool(_OTHER_KEYS & message.keys())
     )
 
 
@@ -201,7 +200,7 @@ def _tells(asked: Mapping[str, Any]) -> bool:
         return True
     if isinstance(asked.get("system"), (str, list)) or "anthropic_version" in asked:
         return True
-    roles = {each.get("role") for each in asked["messages"] if isinstance(each, dict)}
+    roles = {word(each, "role") for each in asked["messages"]}
     return str(asked.get("model", "")).startswith("claude-") and "system" not in roles
 
 

@@ -22,7 +22,7 @@ from vepa.corpus.importing.exchange import (
     open_draft,
     own_words,
 )
-from vepa.corpus.importing.format import Format, checked
+from vepa.corpus.importing.format import Format, checked, word
 from vepa.corpus.importing.formats.openai_responses_items import ITEM_TYPES, Items
 from vepa.corpus.importing.formats.openai_responses_records import offer
 from vepa.corpus.importing.report import Foreign, Notes, keys
@@ -104,13 +104,13 @@ class OpenAIResponses(Format):
         """An item of a type of this API, or a message whose parts are."""
         if not isinstance(data, dict):
             return False
-        if data.get("type") in ITEM_TYPES:
+        if word(data, "type") in ITEM_TYPES:
             return True
         content = data.get("content")
         return (
             "role" in data
             and isinstance(content, list)
-            and any(isinstance(part, dict) and part.get("type") in _PARTS for part in content)
+            and any(word(part, "type") in _PARTS for part in content)
         )
 
     def read(self, data: Any, head: Mapping[str, Any], notes: Notes) -> Iterator[Draft]:
@@ -156,7 +156,7 @@ class OpenAIResponses(Format):
 def _is_item(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
-    return data.get("type") in ITEM_TYPES or ("role" in data and "content" in data)
+    return word(data, "type") in ITEM_TYPES or ("role" in data and "content" in data)
 
 
 def _bodies(found: Exchange, notes: Notes) -> tuple[Asked | None, Answer | None]:
