@@ -30,7 +30,7 @@ class Run(Foreign):
             "inputs_preview", "outputs_preview", "share_token", "trace_tier", "trace_upgrade",
             "ttl_seconds", "price_model_id", "is_root", "trace_first_received_at", "thread_id",
             "trace_min_start_time", "trace_max_start_time", "latency", "tenant_id", "messages",
-            "serialized", "events",
+            "serialized", "events", "modified_at",
         }
     )  # fmt: skip
 

@@ -165,9 +165,13 @@ def _structured(
 
 
 def _messages(given: Mapping[str, Any], name: str, place: str, notes: Notes) -> list[Said]:
-    if given.get(name) is None:
+    data = given.get(name)
+    if data is None:
         return []
-    data = parsed(given[name], f"{place}{name}")
+    if isinstance(data, str) and data.strip() and data.lstrip()[0] not in "[{":
+        notes.remark("messages that are one text")  # some write no list
+        return [Said("assistant" if name.startswith("gen_ai.output") else "user", data)]
+    data = parsed(data, f"{place}{name}")
     if not isinstance(data, list):
         raise InputError("an array of messages belongs here", where=Where(field=f"{place}{name}"))
     if name.startswith("gen_ai.output") and len(data) > 1 and _are_choices(data):
