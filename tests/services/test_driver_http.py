@@ -29,6 +29,7 @@ MOVED = {"/moved": "/text", "/round": "/round", "/out": "http://127.0.0.2:9/text
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two packets: 40 ms apart otherwise
     seen: ClassVar[list[dict[str, Any]]] = []
     logins: ClassVar[list[str]] = []
 
