@@ -230,6 +230,7 @@ def test_a_broken_file_does_not_hide_the_others(vepa: Any, folder: Path) -> None
         (("other", "--task", "x"), "do not go together"),
         (("nowhere.jsonl",), "no such file"),
         (("memo-rent", "some-id"), "is no file"),
+        (("x" * 5000,), "no episode"),
         (("--verdict", "refuse"), "--verdict needs a policy"),
         (("--label", "refused"), "did you mean 'refuse'"),
         (("--field", "step.recipient"), "write UNIT.FIELD=VALUE"),

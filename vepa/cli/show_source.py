@@ -136,7 +136,10 @@ def _found(
 
 
 def _is_path(name: str) -> bool:
-    return name == "-" or Path(name).exists()
+    try:
+        return name == "-" or Path(name).exists()
+    except (OSError, ValueError):  # longer than any path may be, or with signs that none may have
+        return False
 
 
 def _used(wanted: Wanted, limit: int | None) -> list[str]:

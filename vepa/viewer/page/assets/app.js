@@ -57,24 +57,31 @@ function parsed(hash) {
 async function openAddress() {
   const wanted = parsed(location.hash);
   if (!wanted) {
-    if (location.hash.length > 1) byId("status").textContent = "No trajectory of this address is on the page.";
+    if (location.hash.length > 1) {
+      byId("status").textContent = "No trajectory of this address is on the page.";
+    }
     return;
   }
   clearTimeout(previewing);
   document.body.dataset.view = "detail";
   const into = view.into || wanted.step !== undefined;
   view.into = false;
-  if (view.row === wanted.row && wanted.step !== undefined) { markOpen(view.row); goToStep(wanted.step); return; }
+  if (view.row === wanted.row && wanted.step !== undefined) {
+    markOpen(view.row);
+    goToStep(wanted.step);
+    return;
+  }
   await openRow(wanted.row, wanted.step);
   if (into && wanted.step === undefined) byId("detail").focus();
 }
 
-// -- the list --------------------------------------------------------------------------------------
+// -- the list -------------------------------------------------------------------------------------
 
 function tell(found, share) {
   const all = counted(store.index.rows.length, "trajectory", "trajectories");
   const some = found === store.index.rows.length ? all : `${found.toLocaleString("en")} of ${all}`;
-  byId("status").textContent = share < 1 ? `${some}, searching: ${Math.floor(share * 100)} %` : some;
+  const rest = share < 1 ? `, searching: ${Math.floor(share * 100)} %` : "";
+  byId("status").textContent = some + rest;
 }
 
 function refresh() {
@@ -107,10 +114,10 @@ function onSearch() {
   }, SEARCH_MS);
 }
 
-// -- start -----------------------------------------------------------------------------------------
+// -- start ----------------------------------------------------------------------------------------
 
 function fail(error) {
-  byId("status").textContent = `This page cannot be read: ${error && error.message ? error.message : error}`;
+  byId("status").textContent = `This page cannot be read: ${error?.message || error}`;
   setState("failed");
 }
 
@@ -119,15 +126,22 @@ function listen() {
   addEventListener("hashchange", () => openAddress().catch(fail));
   addEventListener("resize", paintRows);
   addEventListener("beforeprint", () => {
-    for (const each of byId("detail").querySelectorAll("details")) { if (each.fill) each.fill(); each.open = true; }
+    for (const each of byId("detail").querySelectorAll("details")) {
+      if (each.fill) each.fill();
+      each.open = true;
+    }
   });
-  byId("list").addEventListener("scroll", () => requestAnimationFrame(paintRows), { passive: true });
+  const repaint = () => requestAnimationFrame(paintRows);
+  byId("list").addEventListener("scroll", repaint, { passive: true });
   byId("search").addEventListener("input", onSearch);
   byId("search").addEventListener("focus", () => readAhead().catch(fail), { once: true });
   byId("help-button").addEventListener("click", () => byId("help").showModal());
   byId("help-close").addEventListener("click", () => byId("help").close());
-  for (const [type, on] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
-    byId("detail").addEventListener(type, (event) => point(event, on));
+  for (const type of ["mouseover", "focusin"]) {
+    byId("detail").addEventListener(type, (event) => point(event, true));
+  }
+  for (const type of ["mouseout", "focusout"]) {
+    byId("detail").addEventListener(type, (event) => point(event, false));
   }
   byId("detail").addEventListener("focusin", (event) => {
     const box = event.target.closest("article.step");
@@ -143,16 +157,21 @@ function point(event, on) {
 }
 
 async function start() {
-  if (!("DecompressionStream" in window)) throw new Error("the browser is too old to unpack it (DecompressionStream)");
+  if (!("DecompressionStream" in window)) throw new Error("the browser is too old to unpack it");
   store.index = await unpacked(byId("index").textContent);
   store.rowOf = new Map();
-  store.index.rows.forEach((row, at) => { if (!store.rowOf.has(row[0])) store.rowOf.set(row[0], at); });
+  store.index.rows.forEach(([id], at) => {
+    if (!store.rowOf.has(id)) store.rowOf.set(id, at);
+  });
   listen();
   await refresh();
   performance.mark("vepa-list");
   setTimeout(drawFilters, 0);
   if (location.hash.length > 1) await openAddress();
-  else if (store.index.rows.length === 1) { document.body.dataset.view = "detail"; await openRow(0); }
+  else if (store.index.rows.length === 1) {
+    document.body.dataset.view = "detail";
+    await openRow(0);
+  }
 }
 
 start().catch(fail);

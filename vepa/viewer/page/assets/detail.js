@@ -53,14 +53,17 @@ function headOf(detail) {
   return el("header", { class: "head" },
     el("h1", {}, detail.id),
     bad ? el("p", { class: "tripped" }, `Tripped: ${bad}`) : null,
-    el("dl", { class: "facts" }, (detail.facts || []).map(([name, value, isBad]) => el("div", { class: isBad ? "bad" : null },
-      el("dt", {}, name), el("dd", {}, value)))),
+    el("dl", { class: "facts" }, (detail.facts || []).map(factOf)),
     labelList(detail.labels),
     eventFold(detail.events, null),
     (detail.tables || []).map(tableFold),
     textFold("What the operator told the agent", detail.system),
     detail.tools ? toolsFold(detail.tools) : null,
     textFold("Annotations", detail.meta));
+}
+
+function factOf([name, value, bad]) {
+  return el("div", { class: bad ? "bad" : null }, el("dt", {}, name), el("dd", {}, value));
 }
 
 function textFold(title, text) {
@@ -79,16 +82,21 @@ function tableFold(table) {
 
 function toolsFold(tools) {
   return el("details", {}, el("summary", {}, counted(tools.length, "tool") + " offered"),
-    el("dl", { class: "arguments" }, tools.map(([name, where, effect, told]) => el("div", {},
-      el("dt", {}, el("code", {}, name)), el("dd", { class: "text" }, [where, effect, told].filter(Boolean).join(" · "))))));
+    el("dl", { class: "arguments" }, tools.map(([name, ...told]) => el("div", {},
+      el("dt", {}, el("code", {}, name)),
+      el("dd", { class: "text" }, told.filter(Boolean).join(" · "))))));
 }
 
 function legendOf() {
-  const kinds = store.index.legend.map(([kind, letter, meaning]) => el("li", {},
-    el("span", { class: `src ${kind}` }, "words", letter ? el("sup", {}, `${letter}2`) : null), ` ${meaning}`));
+  const sample = (kind, mark, meaning) => el("li", {},
+    el("span", { class: `src ${kind}` }, "words", mark ? el("sup", {}, mark) : null),
+    ` ${meaning}`);
+  const kinds = store.index.legend.map(([kind, letter, meaning]) =>
+    sample(kind, letter && `${letter}2`, meaning));
   return el("details", { class: "legend" }, el("summary", {}, "What the marks of words mean"),
-    el("p", {}, "Words in arguments, by where they first stood; the number is the step, and each mark leads there."),
-    el("ul", {}, kinds, el("li", {}, el("span", { class: "src message request" }, "words", el("sup", {}, "M2!")), " a third party's request")));
+    el("p", {}, "Words in arguments, by where they first stood; the number is the step, and each "
+      + "mark leads there."),
+    el("ul", {}, kinds, sample("message request", "M2!", "a third party's request")));
 }
 
 function stepBoxes() {
@@ -130,8 +138,9 @@ function openMatches() {
 function goToMatch(way) {
   const { matches, step } = view;
   if (!matches.length) return;
-  const ahead = matches.filter((at) => (way > 0 ? at > step : at < step));
-  goToStep(way > 0 ? (ahead[0] ?? matches[0]) : (ahead[ahead.length - 1] ?? matches[matches.length - 1]));
+  // Past the last one it begins anew.
+  if (way > 0) goToStep(matches.find((at) => at > step) ?? matches[0]);
+  else goToStep(matches.findLast((at) => at < step) ?? matches.at(-1));
 }
 
 const MOST_MARKED = 2000;
@@ -140,7 +149,9 @@ function highlight(terms) {
   if (!("highlights" in CSS)) return;
   const ranges = [];
   const texts = document.createTreeWalker(byId("detail"), NodeFilter.SHOW_TEXT);
-  while (terms.length && ranges.length < MOST_MARKED && texts.nextNode()) rangesIn(texts.currentNode, terms, ranges);
+  while (terms.length && ranges.length < MOST_MARKED && texts.nextNode()) {
+    rangesIn(texts.currentNode, terms, ranges);
+  }
   CSS.highlights.set("found", new Highlight(...ranges));
 }
 

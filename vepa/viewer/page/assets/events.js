@@ -12,11 +12,13 @@ function labelList(labels) {
 
 function eventFold(events, quiet) {
   if (!events || !events.length) return null;
-  const summary = (quiet || []).filter(([, value]) => value !== "unknown").map(([name, value]) => el("span", {},
+  const known = (quiet || []).filter(([, value]) => value !== "unknown");
+  const summary = known.map(([name, value]) => el("span", {},
     el("i", {}, name.replaceAll("_", " ")), ` ${value}`));
+  const units = events.map((event) => `event (${event.unit})`).join(", ");
   return el("div", { class: "events" },
     el("details", { class: "event" },
-      el("summary", {}, summary.length ? summary : events.map((event) => `event (${event.unit})`).join(", ")),
+      el("summary", {}, summary.length ? summary : units),
       eventTable(events)),
     events.filter((event) => event.reasons).map(reasonsOf));
 }
@@ -24,8 +26,8 @@ function eventFold(events, quiet) {
 const HEADINGS = { call: "Before the call", step: "After it", trajectory: "Whole trajectory" };
 
 function eventTable(events) {
-  const names = [...new Set(events.flatMap((event) => (event.fields || []).map((field) => field[0])))];
   const values = events.map((event) => new Map(event.fields || []));
+  const names = [...new Set(values.flatMap((each) => [...each.keys()]))];
   const matched = matchedFields(events);
   const head = [el("th", { scope: "col" }, "Field"),
     ...events.map((event) => el("th", { scope: "col" }, HEADINGS[event.unit] || event.unit))];
@@ -59,16 +61,25 @@ function reasonsOf(event) {
   const told = deciding.some((reason) => reason.rule)
     ? counted(deciding.length, "rule") + " fired" : "no rule fired";
   return el("details", { class: "reasons" },
-    el("summary", {}, `policy (${event.unit}) `, verdict, ` ${told}`, event.label && event.label !== event.verdict && event.verdict !== "abstain" ? el("b", { class: "differs" }, ` label: ${event.label}`) : null),
+    el("summary", {}, `policy (${event.unit}) `, verdict, ` ${told}`,
+      differs(event) ? el("b", { class: "differs" }, ` label: ${event.label}`) : null),
     deciding.filter((reason) => reason.rule).map(reasonBox),
     others.length ? el("p", { class: "quiet" }, "Rules that did not decide") : null,
     others.map(reasonBox));
 }
 
+function differs(event) {
+  return event.label && event.verdict !== "abstain" && event.label !== event.verdict;
+}
+
 function reasonBox(reason) {
   return el("div", { class: `reason${reason.decides ? " decides" : ""}` },
     el("p", {}, reason.told),
-    el("ul", {}, reason.parts.map(([field, wanted, value, holds]) => el("li", { class: holds ? "holds" : "fails" },
-      el("span", { "aria-hidden": "true" }, holds ? "✓ " : "✗ "),
-      el("code", {}, field), ` ${wanted}`, holds ? null : `: it is ${value}`))));
+    el("ul", {}, reason.parts.map(partOf)));
+}
+
+function partOf([field, wanted, value, holds]) {
+  return el("li", { class: holds ? "holds" : "fails" },
+    el("span", { "aria-hidden": "true" }, holds ? "✓ " : "✗ "),
+    el("code", {}, field), ` ${wanted}`, holds ? null : `: it is ${value}`);
 }

@@ -63,7 +63,8 @@ function eventFilter(places, known) {
       values.replaceChildren(...(terms.length
         ? [select("Value", terms, (value) => setFilter(chosen, value))] : []));
     },
-  }, el("option", { value: "" }, "any"), places.map((place) => el("option", { value: place }, place)));
+  }, el("option", { value: "" }, "any"),
+  places.map((place) => el("option", { value: place }, place)));
   return el("div", { class: "event-filter" },
     el("label", {}, el("span", {}, "Event field"), field), values);
 }

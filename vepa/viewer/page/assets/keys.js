@@ -41,8 +41,10 @@ function fold(box) {
 
 function escape() {
   const field = byId("search");
-  if (document.activeElement === field && field.value) { field.value = ""; field.dispatchEvent(new Event("input")); }
-  else if (inField(document.activeElement) || inDetail()) toList();
+  if (document.activeElement === field && field.value) {
+    field.value = "";
+    field.dispatchEvent(new Event("input"));
+  } else if (inField(document.activeElement) || inDetail()) toList();
 }
 
 function keyInSearch(event) {

@@ -49,7 +49,7 @@ function badges(row) {
   const made = valuesOf(row, "label").filter((value) => value !== "none")
     .map((value) => el("span", { class: `badge ${value}`, title: "label" }, value));
   for (const value of valuesOf(row, "verdict")) {
-    made.push(el("span", { class: `badge verdict ${value}`, title: "verdict of the policy" }, `policy: ${value}`));
+    made.push(el("span", { class: `badge verdict ${value}` }, `policy: ${value}`));
   }
   for (const facet of ["differs", "tripped"]) {
     for (const value of valuesOf(row, facet)) {

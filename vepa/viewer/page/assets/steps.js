@@ -12,10 +12,10 @@ function stepBox(step, index, base) {
     "aria-label": `Step ${index}: ${step.tool || step.kind}`,
   },
   stepHead(step, index, base),
-  step.thought ? el("p", { class: "thought text" }, el("span", { class: "label" }, "thinks "), step.thought) : null,
+  step.thought ? el("p", { class: "thought text" },
+    el("span", { class: "label" }, "thinks "), step.thought) : null,
   step.text !== undefined ? saidText(step.text) : null,
-  step.arguments ? el("dl", { class: "arguments" }, step.arguments.map(([name, pieces]) => el("div", {},
-    el("dt", {}, name), el("dd", { class: "text" }, pieces.map((piece) => pieceOf(piece, base)))))) : null,
+  step.arguments ? argumentList(step.arguments, base) : null,
   fold,
   step.unanswered ? el("p", { class: "failed" }, "No result was shown.") : null,
   eventFold(step.events, step.quiet),
@@ -24,7 +24,8 @@ function stepBox(step, index, base) {
 
 function stepHead(step, index, base) {
   return el("h3", {},
-    el("a", { class: "number", href: `#${base}/${index}`, "aria-label": `Link to step ${index}` }, String(index)), " ",
+    el("a", { class: "number", href: `#${base}/${index}`, "aria-label": `Link to step ${index}` },
+      String(index)), " ",
     step.tool ? el("code", {}, step.tool) : step.kind,
     step.where ? el("small", {}, ` ${step.where}`) : null,
     step.speaker ? el("small", {}, ` by ${step.speaker}`) : null,
@@ -37,13 +38,23 @@ function saidText(text) {
   return box;
 }
 
+function argumentList(given, base) {
+  return el("dl", { class: "arguments" }, given.map(([name, pieces]) => el("div", {},
+    el("dt", {}, name),
+    el("dd", { class: "text" }, pieces.map((piece) => pieceOf(piece, base))))));
+}
+
 // [text] or [text, kind, step, request]: a mark tells the source without its colour.
 function pieceOf([text, kind, step, request], base) {
   if (!kind) return text;
   const [, letter, meaning] = store.index.legend.find((each) => each[0] === kind);
-  const told = `${meaning}; first in step ${step}${request ? "; part of a third party's request" : ""}`;
-  return el("a", { class: `src ${kind}${request ? " request" : ""}`, href: `#${base}/${step}`, title: told, "data-step": step },
-    text, el("sup", {}, `${letter}${step}${request ? "!" : ""}`));
+  const asked = request ? "; part of a third party's request" : "";
+  return el("a", {
+    class: `src ${kind}${request ? " request" : ""}`,
+    href: `#${base}/${step}`,
+    title: `${meaning}; first in step ${step}${asked}`,
+    "data-step": step,
+  }, text, el("sup", {}, `${letter}${step}${request ? "!" : ""}`));
 }
 
 function resultFold(result) {
