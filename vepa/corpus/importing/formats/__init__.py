@@ -11,7 +11,7 @@ from vepa.corpus.importing.format import Format
 from vepa.errors import SettingError, Where
 from vepa.policy.schema import nearest
 
-__all__ = ["AUTO", "FORMATS", "format_of", "recognised"]
+__all__ = ["AUTO", "FORMATS", "arrays", "format_of", "recognised"]
 
 AUTO = "auto"
 #: Name -> module and class. In this order a record is held against them: those with keys of their
@@ -27,6 +27,7 @@ FORMATS = {
     "otel-genai": ("otel_genai", "OtelGenAI"),
     "langsmith": ("langsmith", "LangSmith"),
     "who-and-when": ("who_and_when", "WhoAndWhen"),
+    "claude-code": ("claude_code", "ClaudeCode"),
     "anthropic": ("anthropic", "Anthropic"),
     "openai-responses": ("openai_responses", "OpenAIResponses"),
     "openai-chat": ("openai_chat", "OpenAIChat"),
@@ -51,6 +52,11 @@ def format_of(name: str) -> Format:
     module, kind = FORMATS[name]
     found: Format = getattr(import_module(f"{__name__}.{module}"), kind)()
     return found
+
+
+def arrays() -> list[str]:
+    """Keys under which documents of any format hold their records in an array."""
+    return list(dict.fromkeys(key for name in FORMATS for key in format_of(name).inside))
 
 
 def recognised(looked: Sequence[Any]) -> tuple[Format | None, bool]:
