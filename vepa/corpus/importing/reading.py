@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from vepa.corpus.importing.containers import BadRecord, Record, records
 from vepa.corpus.importing.draft import Draft
 from vepa.corpus.importing.format import Format, GroupedFormat
-from vepa.corpus.importing.formats import AUTO, format_of, recognised
+from vepa.corpus.importing.formats import AUTO, arrays, format_of, recognised
 from vepa.corpus.importing.grouping import Gathered
 from vepa.corpus.importing.report import ImportReport
 from vepa.corpus.trajectory import Trajectory
@@ -95,18 +96,22 @@ class Import:
                     remedy="say it: --format NAME",
                 )
             return self._format, False
-        looked: list[Any] = []
-        for found in records(self.path, self._format.inside if self._format else ()):
-            if isinstance(found, Record):
-                looked.append(found.data)
-            if len(looked) == _LOOKED_AT:
-                break
-        kind, whole = self._format, False
-        if kind is None:
+        if self._format is not None:
+            looked = self._look(self._format.inside)
+            known = any(self._format.recognise(data) for data in looked)
+            return self._format, not known and any(map(self._format.recognise_turn, looked))
+        # A document may be larger than memory, so it is first looked at item by item.
+        kind, whole = recognised(self._look(arrays()))
+        if kind is None or not (whole or any(map(kind.recognise, self._look(kind.inside)))):
+            looked = self._look(())
             kind, whole = recognised(looked)
-        elif not any(kind.recognise(data) for data in looked):
-            whole = any(kind.recognise_turn(data) for data in looked)
-        return kind or self._unknown(looked), whole
+            kind = kind or self._unknown(looked)
+        return kind, whole
+
+    def _look(self, inside: Sequence[str]) -> list[Any]:
+        """The first records."""
+        found = (each.data for each in records(self.path, inside) if isinstance(each, Record))
+        return list(islice(found, _LOOKED_AT))
 
     def _unknown(self, looked: list[Any]) -> Format:
         if not looked:

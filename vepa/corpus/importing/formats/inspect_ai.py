@@ -100,7 +100,7 @@ def _sample(data: Any, head: Mapping[str, Any], notes: Notes, path: str) -> Draf
     events = [each for each in resolved["events"] if isinstance(each, dict)]
     if events:
         draft.meta["events"] = dict(Counter(str(each.get("event")) for each in events))
-    _offer(draft, events)
+    _offer(draft, events, resolved["attachments"])
     turns = Turns(draft, events)
     messages = sample.messages or _asked_and_answered(resolved, notes, path)
     for at, message in enumerate(messages):
@@ -119,27 +119,27 @@ def _resolved(data: Mapping[str, Any], notes: Notes, path: str) -> dict[str, Any
         raise InputError("a mapping belongs here", where=Where(field=f"{path}attachments"))
     if not isinstance(events, list):
         raise InputError("a list belongs here", where=Where(field=f"{path}events"))
+    wanted = ("messages",) if data.get("messages") else ("input", "output")
+    filled = {
+        name: _filled(data[name], attachments, notes) for name in wanted if name in data
+    }  # fmt: skip
+    return {**data, **filled, "events": events, "attachments": attachments}
 
-    def fill(value: Any) -> Any:
-        if isinstance(value, str):
-            if not value.startswith(_REFERENCES):
-                return value
-            key = value.partition("://")[2]
-            if key not in attachments:
-                notes.remark("attachment missing")
-            return attachments.get(key, value)
-        if isinstance(value, list):
-            return [fill(each) for each in value]
-        if isinstance(value, dict):
-            return {name: fill(each) for name, each in value.items()}
-        return value
 
-    filled = {name: fill(data[name]) for name in ("messages", "input", "output") if name in data}
-    offering = [
-        {**each, "tools": fill(each.get("tools"))} if isinstance(each, dict) else each
-        for each in events
-    ]
-    return {**data, **filled, "events": offering}
+def _filled(value: Any, attachments: Mapping[str, Any], notes: Notes) -> Any:
+    """A value with what its references stand for."""
+    if isinstance(value, str):
+        if not value.startswith(_REFERENCES):
+            return value
+        key = value.partition("://")[2]
+        if key not in attachments:
+            notes.remark("attachment missing")
+        return attachments.get(key, value)
+    if isinstance(value, list):
+        return [_filled(each, attachments, notes) for each in value]
+    if isinstance(value, dict):
+        return {name: _filled(each, attachments, notes) for name, each in value.items()}
+    return value
 
 
 def _meta(sample: Sample, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +164,9 @@ def _meta(sample: Sample, spec: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value not in (None, {}, [])}
 
 
-def _offer(draft: Draft, events: Sequence[Mapping[str, Any]]) -> None:
+def _offer(
+    draft: Draft, events: Sequence[Mapping[str, Any]], attachments: Mapping[str, Any]
+) -> None:
     """The tools of the model's calls; one that is offered in every call counts once."""
     found: dict[str, Mapping[str, Any]] = {}
     for event in events:
@@ -172,7 +174,8 @@ def _offer(draft: Draft, events: Sequence[Mapping[str, Any]]) -> None:
         for tool in tools if isinstance(tools, list) else []:
             if isinstance(tool, dict) and isinstance(tool.get("name"), str):
                 found.setdefault(tool["name"], tool)
-    for name, tool in found.items():
+    for name, raw in found.items():
+        tool = _filled(raw, attachments, draft.notes)
         draft.offer(name, as_text(tool.get("description")) or None, tool.get("parameters"))
 
 
