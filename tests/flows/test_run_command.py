@@ -71,6 +71,19 @@ def ran(
     return SmallProject(Path(folder)), subprocess.CompletedProcess(["vepa", "run"], code, out, err)
 
 
+@pytest.fixture(scope="module")
+def again(
+    ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
+) -> subprocess.CompletedProcess[str]:
+    """The same command once more; what it must leave alone is compared here."""
+    project, _ = ran
+    told = project.folder / "artifacts" / "prefect" / "server.log"  # every server begins it anew
+    before = products(folder_of(project)), told.stat().st_mtime_ns
+    result = vepa(project, "run", "--profile", "small")
+    assert (products(folder_of(project)), told.stat().st_mtime_ns) == before
+    return result
+
+
 def folder_of(project: SmallProject) -> Path:
     return plan(Project(project.folder), "small").folder
 
@@ -136,20 +149,11 @@ def test_prefect_knows_what_ran(
     assert float(progress[0]) == 100.0
 
 
-def test_a_second_run_says_that_all_stands(
-    ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
-) -> None:
-    project, _ = ran
-    before = products(folder_of(project))
-    clock = time.monotonic()
-    result = vepa(project, "run", "--profile", "small")
-    seconds = time.monotonic() - clock
-    assert result.returncode == 0, result.stderr
-    assert "finished already" in result.stderr
-    assert "policy explain" in result.stdout
-    assert " s\n" not in result.stdout, "nothing was done, so nothing took time"
-    assert products(folder_of(project)) == before
-    assert seconds < 10, "no server is started"
+def test_a_second_run_says_that_all_stands(again: subprocess.CompletedProcess[str]) -> None:
+    assert again.returncode == 0, again.stderr
+    assert "finished already" in again.stderr
+    assert "policy explain" in again.stdout
+    assert " s\n" not in again.stdout, "nothing was done, so nothing took time"
 
 
 def test_a_run_with_the_demo_profile_of_the_package_is_planned_anywhere(tmp_path: Path) -> None:
@@ -178,11 +182,12 @@ def test_a_dry_run_of_a_finished_run_says_so(
 
 def test_the_summary_compares_and_names_what_comes_next(
     ran: tuple[SmallProject, subprocess.CompletedProcess[str]],
+    again: subprocess.CompletedProcess[str],
 ) -> None:
     project, _ = ran
     folder = folder_of(project)
     summary = json.loads((folder / "summary.json").read_text())
-    printed = vepa(project, "run", "--profile", "small").stdout
+    printed = again.stdout
     text = " ".join(printed.split())
     assert errors_by_kind(summary["confusion"]) in text
     assert summary["confusion"]["allow"]["refuse"] > 0
@@ -288,7 +293,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     killed: tuple[SmallProject, int], finished: Path
 ) -> None:
     project, after = killed
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while servers_of(project) and time.monotonic() < end:
         time.sleep(0.1)
     assert servers_of(project) == [], "the server dies with the run"

