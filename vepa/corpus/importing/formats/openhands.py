@@ -118,11 +118,12 @@ def _is_new(data: Any) -> bool:
 def _is_event(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
-    if data.get("kind") in sdk.KINDS and ("source" in data or "id" in data):
+    kind = data.get("kind")
+    if isinstance(kind, str) and kind in sdk.KINDS and ("source" in data or "id" in data):
         return True
     named = isinstance(data.get("action"), str) and isinstance(data.get("args"), dict)
     seen = isinstance(data.get("observation"), str) and isinstance(data.get("extras"), dict)
-    return (named or seen) and ("source" not in data or data["source"] in _SOURCES)
+    return (named or seen) and data.get("source", "agent") in _SOURCES
 
 
 def _is_users(event: Any) -> bool:

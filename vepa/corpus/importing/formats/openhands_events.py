@@ -22,6 +22,7 @@ from vepa.corpus.importing.formats.openhands_parts import (
     error_of,
     first_message,
     recalled,
+    rows,
     text_of,
     with_edges,
 )
@@ -83,7 +84,7 @@ class Course:
         if event.action is not None:
             self._action(event, event.action, event.args or {}, place)
         elif event.observation is not None:
-            self._observation(event, event.observation, event.extras or {})
+            self._observation(event, event.observation, event.extras or {}, place)
         else:
             raise InputError(
                 "neither an action nor an observation",
@@ -113,7 +114,7 @@ class Course:
         else:
             if name not in _CALLS:
                 self._notes.remark(f"unknown action {name} taken as a call")
-            self._call(event, name, args)
+            self._call(event, name, args, place)
 
     def _message(self, event: Event, text: str) -> None:
         if event.args:
@@ -136,7 +137,7 @@ class Course:
         for key in ("agent_class", "openhands_version"):
             if args.get(key):
                 self._draft.meta[key] = args[key]
-        for tool in args.get("tools") or []:
+        for tool in rows(args, "tools", f"{place}args."):
             function = tool.get("function") if isinstance(tool, dict) else None
             if isinstance(function, dict) and isinstance(function.get("name"), str):
                 self._draft.offer(
@@ -150,7 +151,8 @@ class Course:
         outputs = args.get("outputs") or {}
         said = [as_text(each) for each in words if each]
         if not said and outputs:
-            said = [as_text(outputs.get("content") or outputs)]
+            inner = outputs.get("content") if isinstance(outputs, dict) else None
+            said = [as_text(inner or outputs)]
         elif outputs:
             self._draft.meta["outputs"] = outputs
         if name == "reject":
@@ -160,12 +162,12 @@ class Course:
             thought = f"{thought}\n{said[1]}" if thought else said[1]
         self._draft.answer(said[0] if said else "", thought=thought, **self._by(event))
 
-    def _call(self, event: Event, name: str, args: Mapping[str, Any]) -> None:
+    def _call(self, event: Event, name: str, args: Mapping[str, Any], place: str) -> None:
         written = event.tool_call_metadata
         tool, arguments = as_action(name, args)
         if written is not None:
             tool = written.function_name
-            arguments = as_written(written) or arguments
+            arguments = as_written(written, place) or arguments
         own = written.tool_call_id if written else None
         if own is None:
             own = f"event-{len(self._draft) if event.id is None else event.id}"
@@ -211,7 +213,7 @@ class Course:
 
     # -- observations -----------------------------------------------------------------------------
 
-    def _observation(self, event: Event, name: str, extras: Mapping[str, Any]) -> None:
+    def _observation(self, event: Event, name: str, extras: Mapping[str, Any], place: str) -> None:
         text = event.content or ""
         call = self._answered(event)
         if name == "delegate":
@@ -219,7 +221,7 @@ class Course:
             if self._delegates:
                 self._delegates.pop()
         if name == "recall":
-            self._draft.observe(recalled(text, extras))
+            self._draft.observe(recalled(text, extras, place))
         elif name in _QUIET and (name != "null" or call is None):
             if name == "agent_state_changed":
                 self._draft.meta["state"] = extras.get("agent_state")

@@ -11,9 +11,11 @@ from vepa.errors import InputError, Where
 
 __all__ = [
     "ToolCallMetadata", "as_action", "as_written", "error_of", "first_message", "recalled",
-    "text_of", "with_edges",
+    "rows", "text_of", "with_edges",
 ]  # fmt: skip
 
+#: Where an answer of the API has the model's message.
+_AT = "tool_call_metadata.model_response.choices.0.message."
 #: Keys of `args` that are no arguments.
 _BESIDE = frozenset({
     "thought", "confirmation_state", "is_confirmed", "security_risk", "blocking", "hidden",
@@ -41,6 +43,14 @@ def text_of(args: Mapping[str, Any], key: str, place: str) -> str:
     return value
 
 
+def rows(holder: Mapping[str, Any], key: str, place: str) -> list[Any]:
+    """The list under a key; empty where there is none."""
+    found = holder.get(key)
+    if found is not None and not isinstance(found, list):
+        raise InputError("a list belongs here", where=Where(field=f"{place}{key}"))
+    return found or []
+
+
 def as_action(name: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Tool and arguments by the action alone."""
     if name == "call_tool_mcp":
@@ -56,9 +66,9 @@ def as_action(name: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return name, kept
 
 
-def as_written(written: ToolCallMetadata) -> Any:
+def as_written(written: ToolCallMetadata, place: str) -> Any:
     """The arguments that the model wrote, where its answer was kept."""
-    for call in first_message(written.model_response or {}).get("tool_calls") or []:
+    for call in rows(first_message(written.model_response or {}), "tool_calls", f"{place}{_AT}"):
         if isinstance(call, dict) and call.get("id") == written.tool_call_id:
             function = call.get("function")
             return function.get("arguments") if isinstance(function, dict) else None
@@ -97,7 +107,7 @@ def with_edges(text: str, extras: Mapping[str, Any]) -> str:
     return f"{as_text(metadata.get('prefix'))}{text}{as_text(metadata.get('suffix'))}"
 
 
-def recalled(text: str, extras: Mapping[str, Any]) -> str:
+def recalled(text: str, extras: Mapping[str, Any], place: str) -> str:
     """What was looked up for the model: about its place of work, and knowledge by keywords."""
     keys = (
         "repo_name", "repo_directory", "repo_branch", "repo_instructions", "runtime_hosts",
@@ -107,7 +117,7 @@ def recalled(text: str, extras: Mapping[str, Any]) -> str:
     parts = [text] + [f"{key}: {as_text(extras[key])}" for key in keys if extras.get(key)]
     parts += [
         f"{as_text(each.get('name'))}: {as_text(each.get('content'))}"
-        for each in extras.get("microagent_knowledge") or []
+        for each in rows(extras, "microagent_knowledge", f"{place}extras.")
         if isinstance(each, dict)
     ]
     return "\n".join(part for part in parts if part)

@@ -268,6 +268,7 @@ def _thought(
     parts = [reasoning or ""]
     parts += [as_text(block.get("thinking")) for block in blocks or []]
     for key in ("summary", "content"):
-        parts += [as_text(each) for each in (item or {}).get(key) or []]
+        told = (item or {}).get(key)
+        parts += [as_text(each) for each in (told if isinstance(told, list) else [told]) if each]
     parts.append(said)
     return "\n".join(dict.fromkeys(part for part in parts if part)) or None
