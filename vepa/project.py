@@ -8,12 +8,12 @@ overrides one prompt by putting one file into the working directory.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from vepa.errors import InputError, SettingError, Where
 
-__all__ = ["ARTIFACTS_VARIABLE", "KINDS", "Project", "package_content"]
+__all__ = ["ARTIFACTS_VARIABLE", "KINDS", "Project", "cache_root", "package_content"]
 
 #: The kinds of content; each is a top-level folder of a project.
 KINDS = (
@@ -149,6 +149,23 @@ class Project:
             yield self.artifacts_path
         else:
             yield from (place / kind for place in self.candidates)
+
+
+def cache_root(environ: Mapping[str, str] | None = None) -> Path:
+    """The cache folder, not looked at yet: VEPA_CACHE, or /var/cache/vepa for root, or the XDG one.
+
+    Parameters
+    ----------
+    environ
+        Instead of the process's own environment.
+    """
+    environ = os.environ if environ is None else environ
+    if named := environ.get("VEPA_CACHE"):
+        return Path(named).expanduser().absolute()
+    if os.geteuid() == 0:  # its home is closed to the account that services are dropped to
+        return Path("/var/cache/vepa")
+    base = environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "vepa"
 
 
 def _working_directory() -> Path:

@@ -18,6 +18,7 @@ from vepa.cli import (
     bench,
     collect,
     decide,
+    fetch,
     parse,
     personas,
     policy,
@@ -79,6 +80,7 @@ app.command("collect")(collect.collect)
 app.command("parse")(parse.parse)
 app.command("show")(show.show)
 app.command("import")(traces.import_traces)
+app.command("fetch")(fetch.fetch)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

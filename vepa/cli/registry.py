@@ -160,6 +160,20 @@ def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
     return [as_feedback(error) for error in wrong]
 
 
+def _recording(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.llm.recording import Recording
+
+    Recording(file.parent)
+    return []
+
+
+def _benchmarks(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.corpus.benchmarks import read_benchmarks
+
+    read_benchmarks(file)
+    return []
+
+
 #: What models and templates of environments are written in.
 _SERVICES = ("jinja2", "jsonschema")
 #: The first entry with a matching pattern checks a file.
@@ -208,6 +222,8 @@ ENTRIES = (
     ),
     Entry("prompt", ("prompts/*/prompt.yaml", "*/prompts/*/prompt.yaml"), check_prompt),
     Entry("compose file", ("compose.services.yaml",), check_compose),
+    Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
+    Entry("list of benchmarks", ("data/benchmarks.yaml",), _benchmarks),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
     Entry("policy tests", ("*.tests.yaml",), _tests),
     Entry("schema mapping", ("*.mapping.yaml",), _mapping),

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vepa.errors import SettingError, Where
+from vepa.project import cache_root
 
 __all__ = ["Places", "cache_root", "make_private", "places", "written_below"]
 
@@ -62,23 +63,6 @@ class Places:
                 remedy="letters, digits, `-`, `_` and `.`, at most 64 of them",
             )
         return self.offices / office
-
-
-def cache_root(environ: Mapping[str, str] | None = None) -> Path:
-    """The cache folder, not looked at yet: VEPA_CACHE, or /var/cache/vepa for root, or the XDG one.
-
-    Parameters
-    ----------
-    environ
-        Instead of the process's own environment.
-    """
-    environ = os.environ if environ is None else environ
-    if named := environ.get("VEPA_CACHE"):
-        return Path(named).expanduser().absolute()
-    if os.geteuid() == 0:  # its home is closed to the account that services are dropped to
-        return Path("/var/cache/vepa")
-    base = environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "vepa"
 
 
 def places(environ: Mapping[str, str] | None = None) -> Places:
