@@ -94,7 +94,7 @@ def test_validate_checks_the_list_and_the_recordings(vepa, project, tmp_path_fac
     package = tmp_path_factory.mktemp("package")
     monkeypatch.setattr("vepa.project.package_content", lambda: package)
     monkeypatch.chdir(package)
-    told = {name: "nobody, in a test" for name in ("model", "made", "licence")}
+    told = dict.fromkeys(("model", "made", "licence"), "nobody, in a test")
     recorded = project / "data/recorded/mine"
     recorded.mkdir(parents=True)
     (recorded / "manifest.yaml").write_text(yaml.safe_dump({**told, "date": "2025-06-30"}))
@@ -109,4 +109,4 @@ def test_validate_checks_the_list_and_the_recordings(vepa, project, tmp_path_fac
     ran = vepa("validate", "--project", project)
     assert ran.code == 2
     assert "sets.0.format" in ran.err
-    assert "answers.jsonl:1" in ran.err
+    assert "answers.jsonl, line 1" in ran.err

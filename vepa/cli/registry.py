@@ -163,7 +163,15 @@ def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
 def _recording(file: Path, _schemas: Schemas) -> list[Feedback]:
     from vepa.llm.recording import Recording
 
-    Recording(file.parent)
+    try:
+        Recording(file.parent)
+    except InputError as error:
+        found = error.where
+        if found.file == str(file):
+            raise
+        # of the answers beside it: their file has no line of its own among the findings
+        place = f"{Path(found.file or '').name}, line {found.line}"
+        raise InputError(f"{place}: {error.message}", remedy=error.remedy) from None
     return []
 
 
