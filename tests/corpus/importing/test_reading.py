@@ -121,6 +121,21 @@ def test_strange_values_are_refused_in_words_by_every_format(name, value, tmp_pa
     assert source.report.skipped + len(found) > 0 or not value
 
 
+@pytest.mark.parametrize(
+    ("event", "name"),
+    [
+        ({"object": "chat.completion.chunk", "choices": [{"delta": {}}]}, "openai-chat"),
+        ({"type": "content_block_delta", "index": 0, "delta": {}}, "anthropic"),
+    ],
+)
+def test_events_of_a_stream_are_known_and_refused_in_words(event, name, tmp_path):
+    source = Import(put(tmp_path / "a.jsonl", [event, event]))
+    assert list(source) == []
+    assert (source.report.format, source.report.skipped) == (name, 2)
+    assert "an event of a stream" in source.report.told[0].message
+    assert "events are not joined" in source.report.told[0].remedy
+
+
 # -- records that do not fit -----------------------------------------------------------------------
 
 

@@ -43,6 +43,7 @@ class Draft:
         self._steps: list[dict[str, Any]] = []
         self._offered: dict[str, OfferedTool] = {}
         self._calls: dict[str, int] = {}
+        self._ids: set[str] = set()
         self._waiting: list[int] = []
 
     def __len__(self) -> int:
@@ -94,10 +95,11 @@ class Draft:
         """
         known, text = _arguments(arguments)
         at = len(self._steps)
-        own = id if id and id not in self._calls else self._unused(id or f"call-{at}")
+        own = id if id and id not in self._ids else self._unused(id or f"call-{at}")
         if id and own != id:
             self.notes.remark("call id used twice")
         self._calls[id or own] = at
+        self._ids.add(own)
         self._waiting.append(at)
         call = Call(id=own, tool=tool, arguments=known, text=text)
         return self._add("call", call=call, **more)
@@ -175,10 +177,9 @@ class Draft:
         return None
 
     def _unused(self, wanted: str) -> str:
-        taken = {step["call"].id for step in self._steps if "call" in step}
         number = 2
         name = wanted
-        while name in taken:
+        while name in self._ids:
             name, number = f"{wanted}~{number}", number + 1
         return name
 

@@ -116,7 +116,7 @@ class Anthropic(Format):
         if not isinstance(data, dict):
             return False
         found = exchange_of(data, ("messages",), "content")
-        if _is_answer(found.response):
+        if _is_answer(found.response) or word(data, "type") in _EVENTS - {"ping"}:
             return True
         asked = found.request
         messages = asked.get("messages") if asked is not None else None

@@ -35,6 +35,7 @@ from vepa.errors import InputError, Where
 __all__ = ["OpenAIChat"]
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_CHUNK = "chat.completion.chunk"
 #: Parts of other APIs' messages, which this one would read as nothing.
 _FOREIGN_PARTS = ("tool_use", "tool_result", "thinking", "function_call", "function_call_output")
 
@@ -51,7 +52,7 @@ class OpenAIChat(Format):
             return bool(data) and all(self.recognise_turn(each) for each in data[:5])
         if not isinstance(data, dict):
             return False
-        if _is_preference(data):
+        if _is_preference(data) or data.get("object") == _CHUNK:
             return True
         found = exchange_of(data, ("messages",), "choices")
         if found.request is not None:
@@ -80,7 +81,7 @@ class OpenAIChat(Format):
             data = {"messages": data}
         if not isinstance(data, dict):
             raise InputError("an object belongs here")
-        if data.get("object") == "chat.completion.chunk":
+        if data.get("object") == _CHUNK:
             raise InputError(
                 "an event of a stream", remedy="log the whole answer; events are not joined"
             )

@@ -88,6 +88,8 @@ class OpenAIResponses(Format):
             return any(self.recognise_turn(each) for each in data[:5])
         if not isinstance(data, dict) or "messages" in data:
             return False
+        if _is_event(data):
+            return True
         found = exchange_of(data, ("input",), "output")
         if isinstance(found.response, dict):
             output = found.response.get("output")
@@ -124,13 +126,10 @@ class OpenAIResponses(Format):
             raise InputError(
                 "an item outside a conversation", remedy="put the items into one array"
             )
-        if isinstance(kind, str) and kind.startswith("response."):
+        if _is_event(data):
             if kind not in _WHOLE:
-                raise InputError(
-                    f"an event of a stream ({kind})",
-                    where=Where(field="type"),
-                    remedy=f"of a stream's events {_WHOLE[0]!r} holds the whole answer",
-                )
+                notes.remark("part of a stream left out; its last event has the whole answer")
+                return
             data = {"response": data.get("response")}
         found = exchange_of(data, ("input",), "output")
         if found.request is None and not isinstance(found.response, dict) and not found.failure:
@@ -151,6 +150,11 @@ class OpenAIResponses(Format):
             draft.answer(found.response)
         items.close()
         yield draft
+
+
+def _is_event(data: Any) -> bool:
+    kind = word(data, "type")
+    return kind is not None and kind.startswith("response.")
 
 
 def _is_item(data: Any) -> bool:

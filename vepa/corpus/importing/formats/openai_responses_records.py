@@ -25,7 +25,7 @@ class Item(Foreign):
     """What all items may say."""
 
     unused: ClassVar[frozenset[str]] = keys(
-        "type id status created_by caller async phase execution fingerprint container_id "
+        "type id status created_by caller async async_ phase execution fingerprint container_id "
         "pending_safety_checks acknowledged_safety_checks approval_request_id max_output_length "
         "environment size quality background output_format revised_prompt svg_usage"
     )
@@ -114,7 +114,8 @@ class Tool(Foreign):
         "server_description require_approval headers authorization connector_id partial_images "
         "quality size model moderation background input_fidelity input_image_mask output_format "
         "output_compression action defer_loading allowed_callers output_schema async annotations "
-        "external_web_access execution"
+        "external_web_access execution async_ tunnel_id "
+        "complexity frame_count frame_duration_ms svg"
     )
 
     type: str | None = None
