@@ -189,7 +189,7 @@ class Blocks:
         block = checked(ToolResult, data, self._draft.notes, f"{place}.")
         content, error = block.content, None
         if isinstance(content, dict):
-            error = content.get("error_code")
+            error = as_text(content.get("error_code")) or None
             text = as_text(error or {key: content[key] for key in content if key != "type"})
         elif isinstance(content, list) and data.get("type") not in (
             "tool_result",

@@ -226,9 +226,15 @@ def _content(content: str | Sequence[Any] | None, place: str, notes: Notes) -> _
             calls.append(_block_call(block, f"{place}.{at}"))
         elif kind == "tool_result":
             failed = bool(block.get("is_error"))
-            inner = _content(block.get("content"), f"{place}.{at}.content", notes)[0]
             error = "error" if failed else None
-            results.append(Given(inner, block.get("tool_use_id"), None, not failed, error))
+            inner, own = block.get("content"), block.get("tool_use_id")
+            if not isinstance(inner, str | list | None) or not isinstance(own, str | None):
+                raise InputError(
+                    "a result has texts or blocks, and the id of its call",
+                    where=Where(field=f"{place}.{at}"),
+                )
+            text = _content(inner, f"{place}.{at}.content", notes)[0]
+            results.append(Given(text, own, None, not failed, error))
         else:
             notes.remark(f"{kind} left out")
             texts.append(f"[{kind}]")

@@ -123,15 +123,13 @@ def _agent_of(run: Run) -> str | None:
 
 
 def _metadata(run: Run) -> Mapping[str, Any]:
-    found = (run.extra or {}).get("metadata")
-    return found if isinstance(found, dict) else {}
+    return _mapping((run.extra or {}).get("metadata"))
 
 
 def _offer(joined: Joined, draft: Draft, run: Run) -> None:
     """The model and the tools that it was given."""
-    given = (run.extra or {}).get("invocation_params")
-    settings = given if isinstance(given, dict) else {}
-    inputs = run.inputs if isinstance(run.inputs, dict) else {}
+    settings = _mapping((run.extra or {}).get("invocation_params"))
+    inputs = _mapping(run.inputs)
     if draft.model is None:
         named = (
             _metadata(run).get("ls_model_name"),
@@ -179,13 +177,17 @@ def _documents(output: Any) -> str:
     """What a tool or a retriever gave, its documents as their texts."""
     if isinstance(output, dict) and isinstance(output.get("documents"), list):
         texts = [
-            each.get("page_content", (each.get("kwargs") or {}).get("page_content"))
+            each.get("page_content", _mapping(each.get("kwargs")).get("page_content"))
             for each in output["documents"]
             if isinstance(each, dict)
         ]
         if texts and all(isinstance(text, str) for text in texts):
             return "\n\n".join(map(str, texts))
     return as_text(output)
+
+
+def _mapping(data: Any) -> Mapping[str, Any]:
+    return data if isinstance(data, dict) else {}
 
 
 def _arguments(inputs: Any) -> Any:

@@ -96,7 +96,12 @@ def _named(block: dict[str, Any]) -> dict[str, Any] | None:
         used = {"id": inner.get("toolUseId"), "name": inner.get("name")}
         return {"type": "tool_use", **used, "input": inner.get("input")}
     if kind == "toolResult":
-        texts = [as_text(each.get("text", each.get("json"))) for each in inner.get("content") or []]
+        given = inner.get("content")
+        parts = [
+            each if isinstance(each, dict) else {"json": each}
+            for each in (given if isinstance(given, list) else [given])
+        ]
+        texts = [as_text(each.get("text", each.get("json"))) for each in parts]
         own, failed = inner.get("toolUseId"), inner.get("status") == "error"
         text = "\n".join(texts)
         return {"type": "tool_result", "tool_use_id": own, "content": text, "is_error": failed}

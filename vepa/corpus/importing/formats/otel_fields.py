@@ -82,6 +82,11 @@ def flat_message(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _dict(data: Any, name: str) -> dict[str, Any]:
+    found = data.get(name) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def _called(data: Mapping[str, Any], function: Mapping[str, Any]) -> dict[str, Any]:
     inner = {"name": function.get("name"), "arguments": function.get("arguments")}
     return {"id": data.get("id"), "function": inner}
@@ -98,11 +103,11 @@ def inference_message(data: Mapping[str, Any]) -> dict[str, Any]:
         if message.get(name)
     }
     if "contents" in message:
-        blocks = [each.get("message_content") or {} for each in _in_order(message["contents"])]
+        blocks = [_dict(each, "message_content") for each in _in_order(message["contents"])]
         found["content"] = [{"type": "text", **block} for block in blocks]
-    calls = [each.get("tool_call") or {} for each in _in_order(message.get("tool_calls"))]
+    calls = [_dict(each, "tool_call") for each in _in_order(message.get("tool_calls"))]
     if calls:
-        found["tool_calls"] = [_called(each, each.get("function") or {}) for each in calls]
+        found["tool_calls"] = [_called(each, _dict(each, "function")) for each in calls]
     return found
 
 

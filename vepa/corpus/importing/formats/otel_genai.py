@@ -153,9 +153,9 @@ def _spans(pieces: Sequence[Any], notes: Notes) -> dict[str, Found]:
 def _kind_of(span: Found) -> str:
     given = span["attributes"]
     for name in ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind"):
-        found = _KINDS.get(given.get(name, ""))
-        if found:
-            return found
+        word = given.get(name)
+        if isinstance(word, str) and word in _KINDS:
+            return _KINDS[word]
     if given.get("llm.request.type") or span.get("logs"):
         return "chat"
     names = {each["name"] for each in span.get("events", ())}

@@ -133,13 +133,16 @@ def tools_of(given: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any,
             raise InputError("a tool without a name", where=Where(field=f"{place}.{at}"))
         yield tool.name, tool.description, tool.parameters
     for each in tree(given, "llm.request.functions").values():
-        if isinstance(each, dict) and isinstance(each.get("name"), str):
-            yield each["name"], each.get("description"), loose(each.get("parameters"))
+        yield from _offered(each)
     for each in tree(given, "llm.tools").values():
-        shape = loose((each.get("tool") or {}).get("json_schema")) if isinstance(each, dict) else 0
-        inner = shape.get("function", shape) if isinstance(shape, dict) else {}
-        if isinstance(inner, dict) and isinstance(inner.get("name"), str):
-            yield inner["name"], inner.get("description"), inner.get("parameters")
+        held = each.get("tool") if isinstance(each, dict) else None
+        shape = loose(held.get("json_schema")) if isinstance(held, dict) else None
+        yield from _offered(shape.get("function", shape) if isinstance(shape, dict) else None)
+
+
+def _offered(data: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(data, dict) and isinstance(data.get("name"), str):
+        yield data["name"], data.get("description"), loose(data.get("parameters"))
 
 
 # -- messages of parts -----------------------------------------------------------------------------

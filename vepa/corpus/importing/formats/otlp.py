@@ -99,14 +99,14 @@ def _one(data: dict[str, Any], place: str) -> Found:
                 remedy="ids are texts, in hexadecimal digits",
             )
         found[name] = value.removeprefix("0x")
-    found["name"] = _of(data, "name", "eventName", "event_name") or ""
+    found["name"] = _name(_of(data, "name", "eventName", "event_name"), place)
     found["attributes"] = _attributes(data.get("attributes"), f"{place}attributes")
     if is_log:
         found["start"] = _time(
             _of(data, "timeUnixNano", "observedTimeUnixNano", "timestamp"), f"{place}timeUnixNano"
         )
         found["body"] = _body(data.get("body"), f"{place}body")
-        found["name"] = found["name"] or found["attributes"].get("event.name") or ""
+        found["name"] = found["name"] or _name(found["attributes"].get("event.name"), place)
         return found
     found["parent"] = _parent(data)
     found["start"] = _time(
@@ -120,6 +120,12 @@ def _one(data: dict[str, Any], place: str) -> Found:
     found["events"] = list(_events(data.get("events"), f"{place}events"))
     found["error"] = _failure(data.get("status"), found["attributes"])
     return found
+
+
+def _name(value: Any, place: str) -> str:
+    if not isinstance(value, str | None):
+        raise InputError("a name is a text", where=Where(field=f"{place}name"))
+    return value or ""
 
 
 def _parent(data: Mapping[str, Any]) -> str | None:
@@ -139,7 +145,8 @@ def _events(data: Any, place: str) -> Iterator[Found]:
         if not isinstance(each, dict):
             raise InputError("an event is an object", where=Where(field=f"{place}.{at}"))
         given = _attributes(each.get("attributes"), f"{place}.{at}.attributes")
-        yield {"name": each.get("name") or given.get("event.name") or "", "attributes": given}
+        name = _name(each.get("name") or given.get("event.name"), f"{place}.{at}.")
+        yield {"name": name, "attributes": given}
 
 
 def _failure(status: Any, attributes: Mapping[str, Any]) -> str | None:
