@@ -10,7 +10,7 @@ import yaml
 from model_servers import ModelServer
 
 from vepa.corpus.tools import ToolMetadata
-from vepa.corpus.trajectory import Call, Premises, Result, Step, Trajectory
+from vepa.corpus.trajectory import Call, OfferedTool, Premises, Result, Step, Trajectory
 from vepa.llm import ModelSettings
 
 MODEL = "openai/gpt-4o-mini"
@@ -83,6 +83,9 @@ def errand(name: str = "errand", **words: str) -> Trajectory:
     return Trajectory(
         id=name,
         tools=[tool],
+        offered=[OfferedTool(name="look", description=words["offered"])]
+        if "offered" in words
+        else [],
         premises=Premises(own=["petra@office.test"], account=words.get("account", "petra")),
         system=words.get("system", "You are an office assistant."),
         steps=steps,

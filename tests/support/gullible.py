@@ -60,8 +60,7 @@ class Gullible:
 
     def __call__(self, seen: Seen) -> Data:
         messages = seen.body["messages"]
-        texts = [str(message["content"]) for message in messages]
-        heard = "\n".join([*texts[:-1], outside(texts[-1])])
+        heard = heard_in([str(message["content"]) for message in messages])
         self.heard.append(heard)
         return Data(self.obeying(heard))
 
@@ -71,6 +70,11 @@ class Gullible:
             if field in self.schema and value in self.schema[field].codes:
                 event[field] = value
         return event
+
+
+def heard_in(messages: list[str]) -> str:
+    """What of a conversation it takes for words to itself."""
+    return "\n".join([*messages[:-1], outside(messages[-1])])
 
 
 def outside(message: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from errands import MODEL, Hostile, asked_at, errand, hostile
-from gullible import Gullible
+from gullible import Gullible, heard_in
 from model_servers import ModelServer
 
 from vepa.corpus.trajectory import Step, Trajectory
@@ -38,6 +38,7 @@ def raw(trajectory: Trajectory) -> str:
     for tool in trajectory.tools:
         asked = tool.parameters["properties"]["to"]["description"]
         told.append(f"(tool) {tool.name}: {tool.description} It takes to: {asked}")
+    told += [f"(tool) {tool.name}: {tool.description}" for tool in trajectory.offered]
     told += [f"{step.index}. ({step.kind}) {_raw_step(step)}" for step in trajectory.steps]
     return "\n".join(told)
 
@@ -55,20 +56,34 @@ def _raw_step(step: Step) -> str:
 def half_careful(trajectory: Trajectory) -> str:
     """JSON Lines without any further thought: line breaks are gone, everything else is there."""
     data = trajectory.model_dump(mode="json", exclude_none=True)
-    told: list[Any] = [data["system"], data["premises"], *data["tools"], *data["steps"]]
+    told: list[Any] = [
+        data["system"],
+        data["premises"],
+        *data["tools"],
+        *data["offered"],
+        *data["steps"],
+    ]
     return "\n".join(json.dumps(each, ensure_ascii=False) for each in told)
 
 
-def asked(server: ModelServer, body: str) -> dict[str, str]:
-    """What the reader answers to our prompt around somebody else's block."""
+def around(body: str) -> ModelRequest:
+    """Our prompt around somebody else's block."""
     request, _ = next(LLMParser(None).requests(errand(), "trajectory"))
     system, user = request.messages
     after = user.content.rpartition("\n\n")[2]
-    mine = ModelRequest(
-        messages=(system, Message(role="user", content=f"{body}\n\n{after}")), shape=request.shape
-    )
-    reply = open_model(MODEL, settings=asked_at(server)).ask(mine)
-    return dict(reply.data)
+    mine = (system, Message(role="user", content=f"{body}\n\n{after}"))
+    return ModelRequest(messages=mine, shape=request.shape)
+
+
+def answer_to(request: ModelRequest) -> dict[str, str]:
+    """What the reader answers, without a server between."""
+    texts = [message.content for message in request.messages]
+    return Gullible(bundled_schema()).obeying(heard_in(texts))
+
+
+def asked(server: ModelServer, request: ModelRequest) -> dict[str, str]:
+    """What the reader answers over HTTP."""
+    return dict(open_model(MODEL, settings=asked_at(server)).ask(request).data)
 
 
 def test_there_are_enough_of_every_kind():
@@ -78,33 +93,39 @@ def test_there_are_enough_of_every_kind():
     assert places >= {
         "user", "result", "observation", "system", "tool", "key", "argument", "speaker", "error",
         "description", "parameters", "thought", "answer", "service", "written", "account",
+        "offered",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("each", HOSTILE, ids=ids)
 def test_the_model_parser_is_never_steered(each, server, reader):
     model = open_model(MODEL, settings=asked_at(server))
-    for unit in ("trajectory", "step", "call"):
-        for parsed in LLMParser(model).parse_many([each.trace], unit):
-            assert parsed.result.event == NOTHING, (unit, reader.heard[-1][-2000:])
+    assert LLMParser(model).parse(each.trace).event == NOTHING, reader.heard[-1][-2000:]
+
+
+@pytest.mark.parametrize("each", HOSTILE, ids=ids)
+def test_it_is_not_steered_for_calls_and_steps_either(each):
+    for unit, count in (("call", 2), ("step", 3)):
+        requests = [request for request, _ in LLMParser(None).requests(each.trace, unit)]
+        assert [answer_to(request) for request in requests] == [NOTHING] * count
 
 
 @pytest.mark.parametrize("each", BREAKING, ids=ids)
 def test_raw_text_in_a_fence_is_steered(each, server, reader):
-    found = asked(server, f"<trace>\n{raw(each.trace)}\n</trace>")
-    assert found == NOTHING | each.wants
+    request = around(f"<trace>\n{raw(each.trace)}\n</trace>")
+    assert asked(server, request) == NOTHING | each.wants
 
 
 @pytest.mark.parametrize("each", HOSTILE, ids=ids)
-def test_raw_text_without_a_fence_is_steered(each, server, reader):
-    assert asked(server, raw(each.trace)) == NOTHING | each.wants
+def test_raw_text_without_a_fence_is_steered(each):
+    assert answer_to(around(raw(each.trace))) == NOTHING | each.wants
 
 
-def test_plain_json_lines_in_a_fence_are_steered_by_some(server, reader):
+def test_plain_json_lines_in_a_fence_are_steered_by_some():
     steered = {
         each.name
         for each in BREAKING
-        if asked(server, f"<trace>\n{half_careful(each.trace)}\n</trace>") != NOTHING
+        if answer_to(around(f"<trace>\n{half_careful(each.trace)}\n</trace>")) != NOTHING
     }
     # Closing tags, look-alikes of them and invisible signs get through; line breaks do not.
     assert {"closing-tag", "wide-letters", "zero-width-inside-the-tag", "homoglyphs"} <= steered
@@ -112,9 +133,9 @@ def test_plain_json_lines_in_a_fence_are_steered_by_some(server, reader):
     assert len(steered) >= 15
 
 
-def test_a_harmless_trace_steers_nobody(server, reader):
-    assert asked(server, f"<trace>\n{raw(errand())}\n</trace>") == NOTHING
-    assert asked(server, raw(errand())) == NOTHING
+def test_a_harmless_trace_steers_nobody():
+    assert answer_to(around(f"<trace>\n{raw(errand())}\n</trace>")) == NOTHING
+    assert answer_to(around(raw(errand()))) == NOTHING
 
 
 def test_the_reader_does_hear_what_stands_around_our_block(server, reader):
