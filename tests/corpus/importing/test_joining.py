@@ -83,6 +83,14 @@ def test_the_model_saw_what_its_message_says_and_the_run_is_the_raw_answer():
     assert remarks == {}
 
 
+def test_the_model_s_time_is_told_of_the_first_step_of_its_answer():
+    calls = Said("assistant", calls=(Asked("f", {}), Asked("g", {})))
+    _, _, trajectory = _steps(
+        ([U("1")], [], {"seconds": 9.0}), ([U("1"), U("2")], [calls], {"seconds": 3.0})
+    )
+    assert [step.seconds for step in trajectory.steps] == [None, None, 3.0, None]
+
+
 def test_runs_without_ids_find_their_calls_by_what_they_were_called_with():
     calls = Said("assistant", calls=(Asked("f", {"n": 1}), Asked("f", {"n": 2})))
     steps, _, _ = _steps(

@@ -82,7 +82,7 @@ class Joined:
         asked_by
             The agent that called this one: what stands as a user's is that agent's.
         seconds
-            How long the model took.
+            How long the model took; told of the first step of its answer.
         """
         at, steps = -1, len(self._steps)
         for message in (*inputs, *outputs):
@@ -90,7 +90,10 @@ class Joined:
                 self._systems.setdefault((message.speaker or agent, message.text))
         if _restates(outputs, inputs):
             inputs, outputs = outputs, ()
+        answer = None
         for number, message in enumerate((*inputs, *outputs)):
+            if number == len(inputs):
+                answer = len(self._steps)
             if message.role == "system":
                 continue
             # What another agent answered is no answer of this one, though it says the same.
@@ -105,8 +108,8 @@ class Joined:
             self._say(message, agent, asked_by)
         if outputs and len(self._steps) == steps:
             self.notes.remark("call of a model that says nothing new")
-        if seconds is not None and len(self._steps) > steps:
-            self._steps[-1].seconds = seconds
+        if answer is not None and answer < len(self._steps):
+            self._steps[answer].seconds = seconds
 
     def tool(self, call: Asked, given: Given | None, *, agent: str | None = None) -> None:
         """One run of a tool: the result of a call that a model made, else a call of its own."""
