@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from vepa.corpus.importing.record import NO_HEAD, BadRecord, Record, load_json
 from vepa.corpus.importing.stream import AHEAD, read_stream
+from vepa.corpus.importing.zstd import open_member
 from vepa.errors import InputError, Where
 from vepa.files import name_of
 
@@ -163,12 +164,18 @@ def _members(file: str, stream: IO[bytes]) -> Iterator[_Opened]:
                 raise InputError("no JSON file in this archive", where=Where(file))
             samples = [each for each in names if each.startswith("samples/")]
             heads = [each for each in ("header.json", "_journal/start.json") if each in names]
-            head = load_json(archive.read(heads[0]).decode()) if samples and heads else NO_HEAD
+            head = _head(archive, heads[0]) if samples and heads else NO_HEAD
             for name in sorted(samples or names, key=_natural):
-                yield f"{file}!{name}", _Peeking(archive.open(name)), head
+                yield f"{file}!{name}", _Peeking(open_member(archive, name)), head
     except (zipfile.BadZipFile, NotImplementedError, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"this archive cannot be read: {error}",
             where=Where(file),
             remedy="unpack it, and name the folder (an archive cannot come from standard input)",
         ) from None
+
+
+def _head(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
+    with open_member(archive, name) as stream:
+        found = load_json(stream.read().decode())
+    return found if isinstance(found, dict) else NO_HEAD
