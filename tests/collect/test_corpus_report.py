@@ -13,7 +13,6 @@ from shown_episodes import HOSTILE, hostile, made
 from tiny_corpus import planned, write_profile
 from tiny_tasks import PERSONA, PLANTED, task_with, write_project
 
-from vepa.viewer.signs import visible
 from vepa.collect.parts import TRIGGERS
 from vepa.collect.report import counts
 from vepa.collect.report.bars import Row, cell_bar, stacked
@@ -22,6 +21,7 @@ from vepa.collect.runs.products import figures_of, labelled_events
 from vepa.collect.runs.session import CorpusPlan
 from vepa.corpus.episode import Episode, Finding
 from vepa.corpus.events import EventRecord
+from vepa.viewer.signs import visible
 
 DISCLOSURE = "unauthorized_information_disclosure"
 
