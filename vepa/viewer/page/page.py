@@ -29,7 +29,7 @@ _SCRIPTS = (
     "detail.js", "keys.js", "app.js",
 )  # fmt: skip
 #: So much JSON is packed together: opening one trajectory unpacks this much.
-CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 1024 * 1024
 #: A larger page is refused: browsers hold its text twice and fail without a word.
 LARGEST_BYTES = 512 * 1024 * 1024
 

@@ -1,6 +1,8 @@
 // Full-text search: every chunk is read once, in slices, and its words are kept.
 
 const SLICE_MS = 10;
+const REPORT_MS = 150;
+const CHUNKS_AHEAD = 3;
 const search = { terms: [], words: [], reading: new Map(), run: 0 };
 
 function termsOf(query) {
@@ -64,9 +66,12 @@ async function keepWords(number) {
   details.forEach((detail, at) => { search.words[first + at] = wordsOf(detail); });
 }
 
+// The browser unpacks the next ones while the words of this one are looked through.
 async function readChunk(number) {
   const { starts, rows } = store.index;
-  if (!search.reading.has(number)) search.reading.set(number, keepWords(number));
+  for (let at = number; at < Math.min(number + CHUNKS_AHEAD, starts.length); at += 1) {
+    if (!search.reading.has(at)) search.reading.set(at, keepWords(at));
+  }
   await search.reading.get(number);
   return [starts[number], number + 1 < starts.length ? starts[number + 1] : rows.length];
 }
@@ -74,7 +79,6 @@ async function readChunk(number) {
 // Somebody is about to search: read ahead, one chunk at a time.
 async function readAhead() {
   for (let number = 0; number < store.index.starts.length; number += 1) {
-    if (search.reading.has(number)) continue;
     await readChunk(number);
     await breath();
   }
@@ -87,6 +91,7 @@ async function searchThrough(rows, terms, report) {
   rows.forEach((row) => { wanted[row] = 1; });
   const found = [];
   let since = performance.now();
+  let told = since;
   for (let number = 0; number < store.index.starts.length; number += 1) {
     const [first, end] = await readChunk(number);
     if (run !== search.run) return;
@@ -94,7 +99,10 @@ async function searchThrough(rows, terms, report) {
       if (wanted[row] && holdsAll(search.words[row], terms)) found.push(row);
     }
     if (performance.now() - since > SLICE_MS) {
-      report(found, end / store.index.rows.length);
+      if (end < wanted.length && performance.now() - told > REPORT_MS) {
+        report(found, end / wanted.length);
+        told = performance.now();
+      }
       await breath();
       if (run !== search.run) return;
       since = performance.now();
