@@ -137,6 +137,8 @@ def parsed(
     if out is None and order is None:
         for _, line in lines:
             sys.stdout.write(line)
+            if wanted.model:  # the next one may take a while
+                sys.stdout.flush()
     else:
         _write(lines, order, out)
     outcome.tokens, outcome.dollars = budget.used_tokens, budget.used_dollars
