@@ -78,3 +78,32 @@ def test_the_rest_of_a_conversation_is_told_where_one_event_file_is_broken(tmp_p
     assert (report.records, report.skipped, report.trajectories) == (3, 1, 1)
     assert report.told[0].file == str(tmp_path / "s1" / "1.json")
     assert [told(step) for step in found[0].steps] == ["user: One?", "user: Two?"]
+
+
+def test_a_session_with_its_metadata_and_the_cache_of_its_store_is_told_once(tmp_path):
+    session = tmp_path / "sessions" / "abc"
+    _conversation(session / "events", "One?", "One.", "Two?")
+    about = {"conversation_id": "abc", "title": "Counting", "llm_model": "lab/model-a"}
+    (session / "metadata.json").write_text(json.dumps(about))
+    (session / "event_cache").mkdir()
+    cached = [_said(0, "user", "One?"), _said(1, "agent", "One.")]
+    (session / "event_cache" / "0-2.json").write_text(json.dumps(cached))
+    found, report = imported(tmp_path / "sessions")
+    assert (report.skipped, report.notes.remarks["event kept twice"]) == (0, 2)
+    assert [(each.id, each.model, each.meta["title"]) for each in found] == [
+        ("sessions/abc", "lab/model-a", "Counting")
+    ]
+    assert [told(step) for step in found[0].steps] == ["user: One?", "answer: One.", "user: Two?"]
+
+
+def test_the_state_beside_the_events_of_the_sdk_names_the_model(tmp_path):
+    folder = tmp_path / "c9"
+    (folder / "events").mkdir(parents=True)
+    state = {"id": "c9", "agent": {"llm": {"model": "lab/model-b"}}, "workspace": {}}
+    (folder / "base_state.json").write_text(json.dumps(state))
+    message = {"role": "user", "content": [{"type": "text", "text": "Hello?"}]}
+    event = {"kind": "MessageEvent", "id": "e", "source": "user", "llm_message": message}
+    (folder / "events" / "event-00000-e.json").write_text(json.dumps(event))
+    found, report = imported(folder)
+    assert (report.format, report.skipped) == ("openhands", 0)
+    assert [(each.id, each.model) for each in found] == [("c9/c9", "lab/model-b")]

@@ -1,11 +1,13 @@
 """Conversations of OpenHands: event files, trajectories and evaluation outputs, old and new.
 
 A conversation is a folder with one JSON file an event (`0.json`, …; of the SDK
-`event-00000-ID.json`), a file that lists all of them (an array, JSON Lines, or an object with
-`trajectory`, `events` or `items`), or a line of an evaluation's `output.jsonl`: `{instance_id,
-history, test_result, metadata, metrics, error, …}`, whose first versions paired each action with
-its observation. Test results are measures of the task, so they go into `meta`; no label is made of
-them. What the events say, see `openhands_events` and `openhands_sdk`.
+`event-00000-ID.json`), with what is said about it beside (`metadata.json`, `base_state.json`) and
+perhaps a cache of the events (`event_cache/0-25.json`); or a file that lists all of them (an
+array, JSON Lines, or an object with `trajectory`, `events` or `items`); or a line of an evaluation's
+`output.jsonl`: `{instance_id, history, test_result, metadata, metrics, error, …}`, whose first
+versions paired each action with its observation. Test results are measures of the task, so they go
+into `meta`; no label is made of them. What the events say, see `openhands_events` and
+`openhands_sdk`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ __all__ = ["OpenHands"]
 #: Where an object holds its events.
 _LISTS = ("history", "trajectory", "events", "items")
 _ONE_EVENT = re.compile(r"(event-)?\d+(-[0-9a-zA-Z-]+)?\.json(\.gz)?")
+#: Files beside the events that tell about them.
+_ABOUT = ("metadata.json", "base_state.json")
 _SOURCES = ("agent", "user", "environment")
 
 
@@ -72,20 +76,36 @@ class OpenHands(GroupedFormat):
     def group(self, key: str, file: str) -> str:
         """Events in files of their own belong to their folder, others to their file."""
         path = PurePath(file)
-        return str(path.parent if _ONE_EVENT.fullmatch(path.name) else path)
+        if not (_ONE_EVENT.fullmatch(path.name) or path.name in _ABOUT):
+            return str(path)
+        inner = path.parent.name in ("events", "event_cache")
+        return str(path.parent.parent if inner else path.parent)
 
     def pieces(self, data: Any, head: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any]]:
-        """An event, checked."""
+        """An event, checked, or what is said about the conversation beside its events."""
+        if isinstance(data, dict) and not _is_event(data) and _is_about(data):
+            yield "", {"about": data}
+            return
         checked(sdk.Event if _is_new(data) else old.Event, data, notes)
         _put([data], Draft(Notes()), Notes(), "")
         yield "", data
 
     def join(self, key: str, pieces: Sequence[Any], notes: Notes) -> Iterator[Draft]:
         """The conversation of a folder or file."""
-        parts = [part for part in re.split(r"[/\\!]", key) if part not in ("", "events")]
+        parts = [part for part in re.split(r"[/\\!]", key) if part]
         own = parts[-1].split(".json")[0] if parts else None
         draft = Draft(notes, id=None if key.startswith("<") else own)
-        _put(pieces, draft, notes, "")
+        events: list[Any] = []
+        kept: dict[Any, Any] = {}
+        for piece in pieces:
+            if "about" in piece:
+                _describe(draft, piece["about"])
+            elif piece.get("id") is not None and kept.get(piece["id"]) == piece:
+                notes.remark("event kept twice")  # the event store has a cache beside the events
+            else:
+                kept[piece.get("id")] = piece
+                events.append(piece)
+        _put(events, draft, notes, "")
         yield draft
 
     def read(self, data: Any, head: Mapping[str, Any], notes: Notes) -> Iterator[Draft]:
@@ -124,6 +144,22 @@ def _is_event(data: Any) -> bool:
     named = isinstance(data.get("action"), str) and isinstance(data.get("args"), dict)
     seen = isinstance(data.get("observation"), str) and isinstance(data.get("extras"), dict)
     return (named or seen) and data.get("source", "agent") in _SOURCES
+
+
+def _is_about(data: Mapping[str, Any]) -> bool:
+    """Whether it tells about a conversation: its title and cost, or the state of its agent."""
+    return "conversation_id" in data or ("agent" in data and "workspace" in data)
+
+
+def _describe(draft: Draft, about: Mapping[str, Any]) -> None:
+    agent = about.get("agent")
+    inner = agent.get("llm") if isinstance(agent, dict) else None
+    model = inner.get("model") if isinstance(inner, dict) else about.get("llm_model")
+    if isinstance(model, str):
+        draft.model = model
+    for key in ("title", "selected_repository", "trigger"):
+        if about.get(key):
+            draft.meta[key] = about[key]
 
 
 def _is_users(event: Any) -> bool:
