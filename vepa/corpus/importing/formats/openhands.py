@@ -3,10 +3,10 @@
 A conversation is a folder with one JSON file an event (`0.json`, …; of the SDK
 `event-00000-ID.json`), with what is said about it beside (`metadata.json`, `base_state.json`) and
 perhaps a cache of the events (`event_cache/0-25.json`); or a file that lists all of them (an
-array, JSON Lines, or an object with `trajectory`, `events` or `items`); or a line of an evaluation's
-`output.jsonl`: `{instance_id, history, test_result, metadata, metrics, error, …}`, whose first
-versions paired each action with its observation. Test results are measures of the task, so they go
-into `meta`; no label is made of them. What the events say, see `openhands_events` and
+array, JSON Lines, or an object with `trajectory`, `events` or `items`); or a line of an
+evaluation's `output.jsonl`: `{instance_id, history, test_result, metadata, metrics, error, …}`,
+whose first versions paired each action with its observation. Test results are measures of the task,
+so they go into `meta`; no label is made of them. What the events say, see `openhands_events` and
 `openhands_sdk`.
 """
 
