@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hand_written import told
 
@@ -40,6 +42,23 @@ def test_a_history_that_was_cut_doubles_nothing(history):
     steps, _, _ = _steps(([U("1")], [A("a")]), ([U("1"), A("a"), U("2")], [A("b")]),
                          ([*history, A("b"), U("3")], [A("c")]))  # fmt: skip
     assert steps == ["user: 1", "answer: a", "user: 2", "answer: b", "user: 3", "answer: c"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("window", "words"), [(None, "ab"), (7, "abcdefgh"), (12, "abcd")])
+def test_any_talk_is_told_once_whatever_is_said_again(window, words, seed):
+    chance = random.Random(seed)
+    talk, calls = [], []
+    for _ in range(25):
+        talk += [U(chance.choice(words)) for _ in range(chance.randrange(1, 3))]
+        answer = A(chance.choice(words))
+        shown = talk[-window:] if window else list(talk)
+        if chance.random() < 0.2:
+            calls.append((shown, []))  # it failed, and was sent again
+        calls.append((shown, [answer]))
+        talk.append(answer)
+    kinds = {"user": "user", "assistant": "answer"}
+    assert _steps(*calls)[0] == [f"{kinds[each.role]}: {each.text}" for each in talk]
 
 
 def test_what_the_history_holds_and_no_call_said_is_told_too():

@@ -7,15 +7,14 @@ cut, summarised or shared by several agents does not double a turn.
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from vepa.corpus.importing.draft import Draft
 from vepa.corpus.importing.messages import Asked, Given, Said
 from vepa.corpus.importing.report import Notes
+from vepa.corpus.importing.told import Told, shape_of
 
 __all__ = ["Joined"]
 
@@ -53,8 +52,7 @@ class Joined:
         self.notes = notes
         self._steps: list[_Step] = []
         self._open = _Open()
-        self._places: dict[str, list[int]] = {}
-        self._agents: list[str | None] = []
+        self._told = Told()
         self._systems: dict[tuple[str | None, str], None] = {}
         self._offered: dict[str, tuple[str | None, Any]] = {}
 
@@ -84,27 +82,19 @@ class Joined:
         seconds
             How long the model took; told of the first step of its answer.
         """
-        at, steps = -1, len(self._steps)
         for message in (*inputs, *outputs):
             if message.role == "system":
                 self._systems.setdefault((message.speaker or agent, message.text))
-        if _restates(outputs, inputs):
-            inputs, outputs = outputs, ()
-        answer = None
-        for number, message in enumerate((*inputs, *outputs)):
-            if number == len(inputs):
+        inputs, outputs = (
+            [message for message in messages if message.role != "system"]
+            for messages in (inputs, outputs)
+        )
+        if outputs and outputs[0].role != "assistant" and outputs[:1] == inputs[:1]:
+            inputs, outputs = outputs, []  # an answer that is the whole history again
+        steps, answer = len(self._steps), None
+        for message, answered in self._told.new_in(inputs, outputs, agent):
+            if answered and answer is None:
                 answer = len(self._steps)
-            if message.role == "system":
-                continue
-            # What another agent answered is no answer of this one, though it says the same.
-            by = None if number < len(inputs) else (agent,)
-            found = self._after(at, message, by)
-            if found is not None:
-                at = found
-                continue
-            at = len(self._agents)
-            self._places.setdefault(_key(message), []).append(at)
-            self._agents.append(agent)
             self._say(message, agent, asked_by)
         if outputs and len(self._steps) == steps:
             self.notes.remark("call of a model that says nothing new")
@@ -141,16 +131,6 @@ class Joined:
             draft.instruct(f"{agent}:\n{text}" if several and agent and text else text)
         for number, step in enumerate(self._steps):
             self._write(draft, step, number, several)
-
-    # -- what was told already ----------------------------------------------------------------
-
-    def _after(self, at: int, message: Said, by: tuple[str | None] | None) -> int | None:
-        """The next place after `at` where the same was said, by an agent if one is given."""
-        places = self._places.get(_key(message), [])
-        for place in places[bisect_right(places, at) :]:
-            if by is None or self._agents[place] == by[0]:
-                return place
-        return None
 
     # -- steps ----------------------------------------------------------------------------------
 
@@ -223,7 +203,7 @@ class Joined:
         same = [
             each
             for each in waiting
-            if each.call is not None and _shape(each.call.arguments) == _shape(call.arguments)
+            if each.call is not None and shape_of(each.call.arguments) == shape_of(call.arguments)
         ]
         if same:
             return same[0]
@@ -252,38 +232,3 @@ class Joined:
             raw=raw,
             seconds=made.seconds,
         )
-
-
-def _restates(outputs: Sequence[Said], inputs: Sequence[Said]) -> bool:
-    """Whether an answer is the whole history again."""
-    first, again = (
-        next((message for message in messages if message.role != "system"), None)
-        for messages in (inputs, outputs)
-    )
-    if first is None or again is None or again.role == "assistant":
-        return False
-    return _key(first) == _key(again)
-
-
-def _key(message: Said) -> str:
-    """What a message says, whatever it is spelled like: ids, names and thoughts play no part."""
-    return json.dumps(
-        [
-            "user" if message.role == "observation" else message.role,
-            message.text.strip(),
-            [[call.name, _shape(call.arguments)] for call in message.calls],
-            [given.content for given in message.results],
-        ],
-        ensure_ascii=False,
-    )
-
-
-def _shape(arguments: Any) -> str:
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return str(arguments)
-    if isinstance(arguments, Mapping) or arguments is None:
-        arguments = dict(arguments or {})
-    return json.dumps(arguments, sort_keys=True, ensure_ascii=False)
