@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import runpy
+from pathlib import Path
 
 import pytest
-from raw_files import COUNTS, DATA, needs_raw, raw_file
+from raw_files import COUNTS, DATA, RAW, needs_raw, raw_file
 
 from vepa.corpus.importing import read_traces
 from vepa.llm import Recording
@@ -49,6 +51,15 @@ def test_what_is_recorded_are_the_bundled_events():
     assert [json.loads(each["message"]["content"]) for each in answers] == events
     assert {(each["template"], each["version"]) for each in answers} == {(TEMPLATE, "1.0")}
     assert [each["name"] for each in answers if "name" in each] == ["r-judge/142"]
+
+
+@needs_raw
+def test_the_script_makes_the_recording_that_ships(tmp_path):
+    script = runpy.run_path(str(DATA.parent / "scripts/record_benchmarks.py"))
+    count, named = script["record"](Path(RAW), tmp_path / "benchmarks")
+    assert (count, named) == (sum(COUNTS.values()), ["r-judge/142"])
+    for name in ("manifest.yaml", "answers.jsonl"):
+        assert (tmp_path / "benchmarks" / name).read_bytes() == (RECORDED / name).read_bytes()
 
 
 @needs_raw
