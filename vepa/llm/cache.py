@@ -111,7 +111,7 @@ class AnswerCache:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:
                 connection.execute("BEGIN IMMEDIATE")
@@ -133,6 +133,19 @@ class AnswerCache:
             where=Where(str(self.path)),
             remedy="remove the file; what it kept is asked, and paid for, again",
         )
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Set the journal's mode; SQLite does not wait by itself when others do the same just now."""
+    until = time.monotonic() + _WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+        time.sleep(0.02)
 
 
 class CachedModel:

@@ -45,7 +45,7 @@ def test_what_is_on_its_way_when_one_fails_is_still_given_out():
     assert str(error) == "one"
     names = [item for item, _ in found]
     assert names[:3] == [0, 2, 3]
-    assert len(names) < 10  # nothing new was begun
+    assert len(names) <= 6  # nothing new was begun
 
 
 def test_the_first_of_several_errors_is_the_one_that_is_told():

@@ -252,10 +252,9 @@ def test_a_used_up_budget_keeps_what_is_done_and_the_cache_pays_for_it(server, t
     done, error = until_it_stops(parser.parse_many(traces, workers=3))
     assert isinstance(error, BudgetError)
     assert 0 < len(done) < 30
-    assert done == [f"t{at}" for at in range(len(done))]
+    assert done == sorted(done, key=lambda name: int(name[1:]))
     assert budget.used_tokens <= 60_000
-    paid = server.requests
-    assert paid >= len(done)
+    assert server.requests == len(done)  # nothing that was paid for is lost
     again = list(parser_at(server, cache=cache).parse_many(traces, workers=3))
     assert [each.result.event for each in again] == [GOOD] * 30
     assert server.requests == 30

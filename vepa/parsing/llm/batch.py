@@ -77,6 +77,7 @@ class _Pool(Generic[T, R]):
         self._work, self._left = work, workers
         self._queue: queue.SimpleQueue[tuple[T, Future[R]] | None] = queue.SimpleQueue()
         self._threads = 0
+        self._failed = threading.Event()
 
     def submit(self, item: T) -> Future[R]:
         future: Future[R] = Future()
@@ -94,9 +95,12 @@ class _Pool(Generic[T, R]):
     def _run(self) -> None:
         while (order := self._queue.get()) is not None:
             item, future = order
+            if self._failed.is_set():
+                future.cancel()
             if not future.set_running_or_notify_cancel():
                 continue
             try:
                 future.set_result(self._work(item))
             except BaseException as error:  # noqa: BLE001 - raised where the result is taken
+                self._failed.set()
                 future.set_exception(error)
