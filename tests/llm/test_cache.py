@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from model_servers import FAKE_KEY, Data, Fail, Refuse, Say
@@ -130,17 +128,3 @@ def test_a_file_that_is_no_such_cache(tmp_path, content):
     with pytest.raises(InputError, match="remove the file") as caught:
         AnswerCache(path).get("k")
     assert str(path) in str(caught.value)
-
-
-def test_many_threads_may_open_a_new_cache_at_once(tmp_path):
-    for number in range(40):
-        cache = AnswerCache(tmp_path / str(number) / "answers.sqlite")
-        together = threading.Barrier(8)
-        with ThreadPoolExecutor(8) as pool:
-
-            def look(cache: AnswerCache = cache, together: threading.Barrier = together) -> None:
-                together.wait()
-                assert cache.get("k") is None
-
-            for each in [pool.submit(look) for _ in range(8)]:
-                each.result()
