@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +20,7 @@ __all__ = [
     "MAX_LINE_BYTES",
     "canonical_json",
     "check_writable",
+    "plainly_json",
     "read_lines",
     "read_text",
     "sha256_of",
@@ -33,6 +35,8 @@ __all__ = [
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 #: A JSON line larger than this is refused before it is parsed.
 MAX_LINE_BYTES = 1024 * 1024
+#: Python refuses to spell whole numbers that are much longer.
+_MAX_BITS = 1024
 
 
 def _open(path: str | Path) -> Any:
@@ -252,6 +256,25 @@ def _umask() -> int:
 def canonical_json(value: Any) -> str:
     """The one spelling of a JSON value that is hashed: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def plainly_json(value: Any, depth: int = 32) -> bool:
+    """Whether a value is surely one that `canonical_json` spells; False may still be one.
+
+    Much faster than to spell it: what came out of a JSON reader is surely one, unless it is nested
+    deeper than `depth` or has a number that is no number.
+    """
+    if value is None or type(value) in (str, bool):
+        return True
+    if type(value) is int:
+        return value.bit_length() < _MAX_BITS
+    if type(value) is float:
+        return isfinite(value)
+    if type(value) is dict and depth:
+        return all(
+            type(name) is str and plainly_json(each, depth - 1) for name, each in value.items()
+        )
+    return type(value) is list and depth > 0 and all(plainly_json(x, depth - 1) for x in value)
 
 
 def utf8_text(text: str) -> str:

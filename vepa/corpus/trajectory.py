@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from vepa.corpus.lines import stream_records, write_records
 from vepa.corpus.tools import ToolMetadata
 from vepa.errors import InputError, Where
-from vepa.files import canonical_json, sha256_of
+from vepa.files import canonical_json, plainly_json, sha256_of
 from vepa.policy.schema import Schema, nearest
 
 __all__ = [
@@ -133,6 +133,8 @@ class Call(_Record):
     @field_validator("arguments")
     @classmethod
     def _is_json(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        if plainly_json(arguments):
+            return arguments
         try:
             canonical_json(arguments)
         except (TypeError, ValueError, RecursionError) as fault:
@@ -266,7 +268,7 @@ class Trajectory(_Record):
     environments: dict[str, str] = {}
     tools: list[ToolMetadata] = []
     offered: list[OfferedTool] = []
-    premises: Premises = Premises()
+    premises: Premises = Field(default_factory=Premises)
     system: str | None = None
     steps: list[Step] = []
     label: Literal["allow", "refuse"] | None = None

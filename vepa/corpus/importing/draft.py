@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from vepa.corpus.importing.report import Notes
-from vepa.corpus.trajectory import Call, OfferedTool, Result, Step, Trajectory
+from vepa.corpus.trajectory import Trajectory
 
 __all__ = ["Draft", "as_text"]
 
@@ -41,7 +41,7 @@ class Draft:
         self.meta: dict[str, Any] = {}
         self.conversation: int | None = None
         self._steps: list[dict[str, Any]] = []
-        self._offered: dict[str, OfferedTool] = {}
+        self._offered: dict[str, dict[str, Any]] = {}
         self._calls: dict[str, int] = {}
         self._ids: set[str] = set()
         self._waiting: list[int] = []
@@ -58,7 +58,7 @@ class Draft:
             self.notes.remark("tool offered twice")
             return
         known = parameters if isinstance(parameters, dict) else {}
-        self._offered[name] = OfferedTool(name=name, description=description, parameters=known)
+        self._offered[name] = {"name": name, "description": description, "parameters": known}
 
     def instruct(self, text: str) -> None:
         """System text; several are joined by an empty line."""
@@ -101,7 +101,7 @@ class Draft:
         self._calls[id or own] = at
         self._ids.add(own)
         self._waiting.append(at)
-        call = Call(id=own, tool=tool, arguments=known, text=text)
+        call = {"id": own, "tool": tool, "arguments": known, "text": text}
         return self._add("call", call=call, **more)
 
     def result(
@@ -127,9 +127,13 @@ class Draft:
         if "result" in self._steps[at]:
             self.notes.remark("second result of a call")
             return self.observe(content, speaker=tool, **more)
-        self._steps[at]["result"] = Result(
-            ok=ok, content=content, error=None if ok else error, raw=raw, seconds=seconds
-        )
+        self._steps[at]["result"] = {
+            "ok": ok,
+            "content": content,
+            "error": None if ok else error,
+            "raw": raw,
+            "seconds": seconds,
+        }
         if at in self._waiting:
             self._waiting.remove(at)
         return at
@@ -142,37 +146,40 @@ class Draft:
     # -- the end --------------------------------------------------------------------------------
 
     def finish(self, id: str, format: str) -> Trajectory:
-        """The trajectory.
+        """The trajectory; all of it is checked here, in one go.
 
         Raises
         ------
         pydantic.ValidationError
             When something does not fit the record; the importer tells it with its place.
         """
-        return Trajectory(
-            id=id,
-            model=self.model,
-            system=self.system,
-            offered=list(self._offered.values()),
-            steps=[Step(index=at, **step) for at, step in enumerate(self._steps)],
-            label=self.label,
-            marked=self.marked,
-            format=format,
-            meta=self.meta,
+        return Trajectory.model_validate(
+            {
+                "id": id,
+                "model": self.model,
+                "system": self.system,
+                "offered": list(self._offered.values()),
+                "steps": self._steps,
+                "label": self.label,
+                "marked": self.marked,
+                "format": format,
+                "meta": self.meta,
+            }
         )
 
     def _add(self, kind: str, **parts: Any) -> int:
-        step = {name: value for name, value in parts.items() if value is not None}
+        at = len(self._steps)
+        step = {"index": at, "kind": kind, **parts}
         if self.conversation is not None:
             step["conversation"] = self.conversation
-        self._steps.append({"kind": kind, **step})
-        return len(self._steps) - 1
+        self._steps.append(step)
+        return at
 
     def _open(self, id: str | None, tool: str | None) -> int | None:
         if id:
             return self._calls.get(id)
         for at in self._waiting:
-            if tool is None or self._steps[at]["call"].tool == tool:
+            if tool is None or self._steps[at]["call"]["tool"] == tool:
                 return at
         return None
 
@@ -192,7 +199,7 @@ def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
         return {}, None
     if isinstance(given, str):
         try:
-            data = json.loads(given, parse_constant=_no_constant, parse_float=_number)
+            data = _DECODER.decode(given)
         except (ValueError, RecursionError):
             return {}, given
         return (data, None) if isinstance(data, dict) else ({}, given)
@@ -206,6 +213,10 @@ def _no_constant(name: str) -> Any:
 def _number(digits: str) -> float:
     number = float(digits)
     return number if math.isfinite(number) else float(_no_constant(digits))
+
+
+#: One for all calls: to make one takes longer than to read most arguments.
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_number)
 
 
 def as_text(value: Any) -> str:

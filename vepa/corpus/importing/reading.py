@@ -71,6 +71,7 @@ class Import:
         self.report = ImportReport(name_of(path), format)
         self._format = None if format == AUTO else format_of(format)
         self._dataset = dataset
+        self._prefix: str | None = None
         #: Eight bytes an id: what 2 GB of traces have of them fits.
         self._ids: set[bytes] = ids if ids is not None else set()
 
@@ -209,14 +210,16 @@ class Import:
             raise InputError("nothing happens in it", remedy="a trace has at least one turn")
         own = draft.id if draft.id is not None else str(number)
         name = own if at is None or draft.id is not None else f"{own}.{at}"
-        wanted = f"{self._prefix(format)}/{name}"
+        if self._prefix is None:
+            self._prefix = self._first_part(format)
+        wanted = f"{self._prefix}/{name}"
         try:
             return draft.finish(self._distinct(wanted), format.name)
         except ValidationError as error:
             path, words = complaint(error)
             raise InputError(words, where=Where(field=".".join(map(str, path)) or None)) from None
 
-    def _prefix(self, format: Format) -> str:
+    def _first_part(self, format: Format) -> str:
         if self._dataset is not None:
             return self._dataset
         own = format.dataset(Path(str(self.path)).stem)

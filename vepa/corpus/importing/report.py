@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -98,22 +99,42 @@ class Notes:
 
 def _unknown(model: BaseModel, path: str, found: list[str]) -> None:
     """Paths of unknown keys, positions in lists left out."""
-    if model.__pydantic_extra__:
-        known = model.unused if isinstance(model, Foreign) else frozenset()
-        found += [f"{path}{name}" for name in model.__pydantic_extra__ if name not in known]
-    for name, value in model.__dict__.items():
-        if isinstance(value, BaseModel):
-            _unknown(value, f"{path}{name}.", found)
-        elif isinstance(value, list):
+    extra = model.__pydantic_extra__
+    if extra:
+        unused = model.unused if isinstance(model, Foreign) else frozenset()
+        found += [f"{path}{name}" for name in extra if name not in unused]
+    values = model.__dict__
+    for name in _fields_of_models(type(model)) or ():
+        value = values[name]
+        if value.__class__ is list:
             _unknown_in(value, f"{path}{name}[]", found)
+        elif _fields_of_models(value.__class__) is not None:
+            _unknown(value, f"{path}{name}.", found)
 
 
 def _unknown_in(values: list[Any], path: str, found: list[str]) -> None:
+    within = f"{path}."
     for each in values:
-        if isinstance(each, BaseModel):
-            _unknown(each, f"{path}.", found)
-        elif isinstance(each, list):
+        if each.__class__ is list:
             _unknown_in(each, f"{path}[]", found)
+        elif _fields_of_models(each.__class__) is not None:
+            _unknown(each, within, found)
+
+
+@lru_cache(maxsize=1024)
+def _fields_of_models(kind: type) -> tuple[str, ...] | None:
+    """The fields of a model that may hold models, so that no other is looked at; else None."""
+    if not issubclass(kind, BaseModel):
+        return None
+    fields = kind.model_fields.items()
+    return tuple(name for name, field in fields if _may_be_model(field.annotation))
+
+
+def _may_be_model(annotation: Any) -> bool:
+    """Whether values of a type are models, or lists of them (of `Any` nothing makes a model)."""
+    if isinstance(annotation, type):
+        return issubclass(annotation, BaseModel)
+    return any(map(_may_be_model, get_args(annotation)))
 
 
 @dataclass
