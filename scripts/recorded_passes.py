@@ -105,41 +105,46 @@ def _item(key: dict[str, Any]) -> StepItem:
     return item
 
 
-def answers(folder: Path, name: str) -> Iterator[tuple[Path, int, str, dict[str, Any]]]:
-    """File, line, mark and judgement of every line that a reader wrote."""
-    for path in sorted((folder / name).glob("*.jsonl")):
+def lines(folder: Path, name: str, batch: int | None) -> Iterator[tuple[str, str]]:
+    """Place and text of every line that a reader wrote."""
+    for path in sorted((folder / name).glob(f"{batch:03}.jsonl" if batch else "*.jsonl")):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if line.strip():
-                data = json.loads(line)
-                yield path, number, data.pop("id"), data
+                yield f"{path.name}:{number}", line
 
 
-def judged(folder: Path, name: str) -> tuple[dict[str, tuple[StepItem, Judgement]], list[str]]:
+def judged(
+    folder: Path, name: str, batch: int | None = None
+) -> tuple[dict[str, tuple[StepItem, Judgement]], list[str]]:
     """Mark -> step and judgement of a pass, and what is wrong with it."""
-    keys, found, wrong = keys_of(folder), {}, []
-    for path, number, mark, data in answers(folder, name):
-        place = f"{path.name}:{number}: {mark}"
+    keys = keys_of(folder)
+    found: dict[str, tuple[StepItem, Judgement]] = {}
+    wrong: list[str] = []
+    for place, line in lines(folder, name, batch):
+        try:
+            data = json.loads(line)
+            mark = data.pop("id")
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            wrong.append(f"{place}: no JSON object with an id: {error}")
+            continue
         if mark not in keys or mark in found:
-            wrong.append(f"{place}: {'judged twice' if mark in found else 'no such step'}")
+            wrong.append(f"{place}: {mark} {'judged twice' if mark in found else 'is no mark'}")
             continue
         try:
             found[mark] = (keys[mark][1], read_judgement(data, TAXONOMY, keys[mark][1]))
         except InputError as error:
-            wrong.append(f"{place}: {error.where.field}: {error.message}")
+            wrong.append(f"{place}: {mark}: {error.where.field}: {error.message}")
     return found, wrong
 
 
 def check(arguments: argparse.Namespace) -> int:
     """Tell what is missing or wrong."""
-    found, wrong = judged(arguments.folder, arguments.name)
-    batches = {arguments.batch} if arguments.batch else None
+    found, wrong = judged(arguments.folder, arguments.name, arguments.batch)
     missing = [
         mark
         for mark, (batch, _) in keys_of(arguments.folder).items()
-        if mark not in found and (batches is None or batch in batches)
+        if mark not in found and arguments.batch in (None, batch)
     ]
-    if batches:
-        wrong = [each for each in wrong if each.startswith(f"{arguments.batch:03}")]
     print("\n".join([*wrong, *(f"missing: {mark}" for mark in missing)]))
     print(f"{len(found)} judged, {len(wrong)} wrong, {len(missing)} missing")
     return 1 if wrong or missing else 0
