@@ -92,10 +92,12 @@ def write(folder: Path, batches: list[Batch]) -> None:
     write_atomic(folder / "keys.json", json.dumps(keys, ensure_ascii=False))
 
 
-def keys_of(folder: Path) -> dict[str, tuple[int, StepItem]]:
-    """Mark -> batch and step."""
+def keys_of(folder: Path, batch: int | None = None) -> dict[str, StepItem]:
+    """Mark -> step, of one batch or of all."""
     keys = json.loads((folder / "keys.json").read_text("utf-8"))
-    return {mark: (each["batch"], _item(each)) for mark, each in keys.items()}
+    return {
+        mark: _item(each) for mark, each in keys.items() if batch is None or each["batch"] == batch
+    }
 
 
 def _item(key: dict[str, Any]) -> StepItem:
@@ -117,7 +119,7 @@ def judged(
     folder: Path, name: str, batch: int | None = None
 ) -> tuple[dict[str, tuple[StepItem, Judgement]], list[str]]:
     """Mark -> step and judgement of a pass, and what is wrong with it."""
-    keys = keys_of(folder)
+    keys = keys_of(folder, batch)
     found: dict[str, tuple[StepItem, Judgement]] = {}
     wrong: list[str] = []
     for place, line in lines(folder, name, batch):
@@ -131,7 +133,7 @@ def judged(
             wrong.append(f"{place}: {mark} {'judged twice' if mark in found else 'is no mark'}")
             continue
         try:
-            found[mark] = (keys[mark][1], read_judgement(data, TAXONOMY, keys[mark][1]))
+            found[mark] = (keys[mark], read_judgement(data, TAXONOMY, keys[mark]))
         except InputError as error:
             wrong.append(f"{place}: {mark}: {error.where.field}: {error.message}")
     return found, wrong
@@ -140,11 +142,8 @@ def judged(
 def check(arguments: argparse.Namespace) -> int:
     """Tell what is missing or wrong."""
     found, wrong = judged(arguments.folder, arguments.name, arguments.batch)
-    missing = [
-        mark
-        for mark, (batch, _) in keys_of(arguments.folder).items()
-        if mark not in found and arguments.batch in (None, batch)
-    ]
+    wanted = keys_of(arguments.folder, arguments.batch)
+    missing = [mark for mark in wanted if mark not in found]
     print("\n".join([*wrong, *(f"missing: {mark}" for mark in missing)]))
     print(f"{len(found)} judged, {len(wrong)} wrong, {len(missing)} missing")
     return 1 if wrong or missing else 0
@@ -161,7 +160,7 @@ def disputed(arguments: argparse.Namespace) -> int:
         != (other[mark][1].decision, set(other[mark][1].triggers))
     }
     longest: dict[str, StepItem] = {}
-    for _, item in sorted(keys_of(arguments.folder).values(), key=lambda pair: -pair[1].step):
+    for item in sorted(keys_of(arguments.folder).values(), key=lambda item: -item.step):
         longest.setdefault(item.trajectory, item)
     batches = [Batch(1)]
     for name, item in longest.items():
