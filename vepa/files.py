@@ -264,17 +264,22 @@ def plainly_json(value: Any, depth: int = 32) -> bool:
     Much faster than to spell it: what came out of a JSON reader is surely one, unless it is nested
     deeper than `depth` or has a number that is no number.
     """
-    if value is None or type(value) in (str, bool):
+    kind = value.__class__
+    if kind is dict and depth:
+        for name, each in value.items():
+            if name.__class__ is not str:
+                return False
+            if each.__class__ is not str and not plainly_json(each, depth - 1):
+                return False
         return True
-    if type(value) is int:
-        return value.bit_length() < _MAX_BITS
-    if type(value) is float:
+    if kind is list and depth:
+        return all(plainly_json(each, depth - 1) for each in value)
+    if kind is int:
+        known: bool = value.bit_length() < _MAX_BITS
+        return known
+    if kind is float:
         return isfinite(value)
-    if type(value) is dict and depth:
-        return all(
-            type(name) is str and plainly_json(each, depth - 1) for name, each in value.items()
-        )
-    return type(value) is list and depth > 0 and all(plainly_json(x, depth - 1) for x in value)
+    return value is None or kind is str or kind is bool
 
 
 def utf8_text(text: str) -> str:

@@ -81,12 +81,17 @@ def import_traces(
 
 
 def _write(imports: list[Import], out: str | None) -> None:
+    from pydantic import TypeAdapter
+
+    from vepa.corpus.trajectory import Trajectory
     from vepa.files import writing_output
+
+    written = TypeAdapter(Trajectory)
 
     def lines(stream: Any) -> None:
         for each in imports:
             for trajectory in each:
-                stream.write((trajectory.model_dump_json(exclude_none=True) + "\n").encode())
+                stream.write(written.dump_json(trajectory, exclude_none=True) + b"\n")
 
     if out is None or out == "-":
         lines(sys.stdout.buffer)

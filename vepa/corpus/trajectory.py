@@ -80,10 +80,12 @@ class Premises(_Record):
         The account that the agent's tools act with.
     """
 
-    own: list[str] = []
-    internal_domains: list[str] = []
-    known: dict[str, Literal["self", "internal", "external", "public"]] = {}
-    marks: dict[str, str] = {}
+    own: list[str] = Field(default_factory=list)
+    internal_domains: list[str] = Field(default_factory=list)
+    known: dict[str, Literal["self", "internal", "external", "public"]] = Field(
+        default_factory=dict
+    )
+    marks: dict[str, str] = Field(default_factory=dict)
     account: str | None = None
 
     @field_validator("marks")
@@ -265,16 +267,16 @@ class Trajectory(_Record):
     persona: str | None = None
     model: str | None = None
     seed: int | None = None
-    environments: dict[str, str] = {}
-    tools: list[ToolMetadata] = []
-    offered: list[OfferedTool] = []
+    environments: dict[str, str] = Field(default_factory=dict)
+    tools: list[ToolMetadata] = Field(default_factory=list)
+    offered: list[OfferedTool] = Field(default_factory=list)
     premises: Premises = Field(default_factory=Premises)
     system: str | None = None
-    steps: list[Step] = []
+    steps: list[Step] = Field(default_factory=list)
     label: Literal["allow", "refuse"] | None = None
     marked: int | None = Field(default=None, ge=0)
     format: str | None = None
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _coherent(self) -> Trajectory:

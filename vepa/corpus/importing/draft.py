@@ -193,8 +193,6 @@ class Draft:
 
 def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
     """Arguments as a mapping, or the text that is none."""
-    if isinstance(given, Mapping):
-        return dict(given), None
     if given is None or given == "":
         return {}, None
     if isinstance(given, str):
@@ -203,6 +201,8 @@ def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
         except (ValueError, RecursionError):
             return {}, given
         return (data, None) if isinstance(data, dict) else ({}, given)
+    if isinstance(given, Mapping):
+        return dict(given), None
     return {}, json.dumps(given, ensure_ascii=False)
 
 

@@ -60,6 +60,10 @@ class _Wrapper(Foreign):
     result: Any = None
 
 
+#: Around a body that stands alone.
+_BARE = _Wrapper()
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """The two bodies of a record.
@@ -177,7 +181,7 @@ def open_draft(data: Mapping[str, Any], found: Exchange, notes: Notes) -> Draft:
     if found.failure is not None:
         notes.remark("request that failed, without an answer")
     bare = found.request is data or found.response is data
-    wrapper = checked(_Wrapper, {} if bare else data, notes)
+    wrapper = _BARE if bare else checked(_Wrapper, data, notes)
     own = wrapper.custom_id if wrapper.custom_id is not None else wrapper.id
     draft = Draft(notes, id=None if own is None else str(own))
     draft.model = wrapper.model

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from vepa.errors import InputError
+from pydantic_core import from_json
 
-__all__ = ["NO_HEAD", "BadRecord", "Record", "load_json", "whole_characters"]
+from vepa.errors import InputError
+from vepa.files import decode
+
+__all__ = ["NO_HEAD", "BadRecord", "Record", "load_json", "record_of", "whole_characters"]
 
 NO_HEAD: Mapping[str, Any] = MappingProxyType({})
 
@@ -68,6 +71,20 @@ class BadRecord:
     line: int | None
     error: InputError
     final: bool = False
+
+
+def record_of(raw: bytes, file: str, line: int | None = None) -> Any:
+    """The JSON value that the bytes of a record spell.
+
+    Raises
+    ------
+    InputError
+        When they spell none.
+    """
+    try:  # half the time; what it refuses is read, or told, by the reader that takes more
+        return from_json(raw, allow_inf_nan=False)
+    except ValueError:
+        return load_json(decode(whole_characters(raw), file, line).rstrip())
 
 
 def load_json(text: str) -> Any:

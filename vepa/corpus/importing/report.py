@@ -91,6 +91,8 @@ class Notes:
 
     def extras(self, model: BaseModel, path: str = "") -> None:
         """Count the keys that a piece of a foreign format, or anything below, did not know."""
+        if not model.__pydantic_extra__ and not _fields_of_models(model.__class__):
+            return
         found: list[str] = []
         _unknown(model, path, found)
         for name in found:
@@ -104,7 +106,7 @@ def _unknown(model: BaseModel, path: str, found: list[str]) -> None:
         unused = model.unused if isinstance(model, Foreign) else frozenset()
         found += [f"{path}{name}" for name in extra if name not in unused]
     values = model.__dict__
-    for name in _fields_of_models(type(model)) or ():
+    for name in _fields_of_models(model.__class__) or ():
         value = values[name]
         if value.__class__ is list:
             _unknown_in(value, f"{path}{name}[]", found)
@@ -117,7 +119,9 @@ def _unknown_in(values: list[Any], path: str, found: list[str]) -> None:
     for each in values:
         if each.__class__ is list:
             _unknown_in(each, f"{path}[]", found)
-        elif _fields_of_models(each.__class__) is not None:
+            continue
+        fields = _fields_of_models(each.__class__)
+        if fields or (fields is not None and each.__pydantic_extra__):
             _unknown(each, within, found)
 
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import IO, Any
 
-from vepa.corpus.importing.record import BadRecord, Record, load_json, whole_characters
+from vepa.corpus.importing.record import BadRecord, Record, record_of, whole_characters
 from vepa.errors import InputError
-from vepa.files import decode
 
 __all__ = ["AHEAD", "MAX_RECORD_BYTES", "read_stream"]
 
@@ -127,8 +126,7 @@ def _lines(stream: IO[bytes], file: str) -> Iterator[Record | BadRecord]:
                 while raw and not raw.endswith(b"\n"):
                     raw = stream.readline(AHEAD)
                 raise _too_large("a line")
-            text = decode(whole_characters(raw), file, line)
-            yield Record(file, number, line, load_json(text.rstrip()))
+            yield Record(file, number, line, record_of(raw, file, line))
         except InputError as error:
             yield BadRecord(file, number, line, error)
 
@@ -138,7 +136,7 @@ def _document(stream: IO[bytes], file: str) -> Record | BadRecord:
     try:
         if len(raw) > MAX_RECORD_BYTES:
             raise _too_large("one record")
-        return Record(file, 1, None, load_json(decode(whole_characters(raw), file)))
+        return Record(file, 1, None, record_of(raw, file))
     except InputError as error:
         return BadRecord(file, 1, None, error, final=True)
 
