@@ -182,6 +182,13 @@ def _benchmarks(file: Path, _schemas: Schemas) -> list[Feedback]:
     return []
 
 
+def _taxonomy(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.corpus.taxonomy import read_taxonomy
+
+    read_taxonomy(file)
+    return []
+
+
 #: What models and templates of environments are written in.
 _SERVICES = ("jinja2", "jsonschema")
 #: The first entry with a matching pattern checks a file.
@@ -230,6 +237,7 @@ ENTRIES = (
     ),
     Entry("prompt", ("prompts/*/prompt.yaml", "*/prompts/*/prompt.yaml"), check_prompt),
     Entry("compose file", ("compose.services.yaml",), check_compose),
+    Entry("taxonomy", ("annotation/*taxonomy*.yaml",), _taxonomy),
     Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
     Entry("list of benchmarks", ("data/benchmarks.yaml",), _benchmarks),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
