@@ -151,7 +151,7 @@ def test_the_shape_is_made_from_taxonomy_and_schema():
 
     shape = answer_shape(TAXONOMY, bundled_schema()).schema_
     Draft202012Validator.check_schema(shape)
-    full = {name: UNKNOWN for name in bundled_schema().names}
+    full = dict.fromkeys(bundled_schema().names, UNKNOWN)
     valid = Draft202012Validator(shape)
     valid.validate(ANSWER | {"event": full})
     assert not valid.is_valid(ANSWER | {"event": full, "triggers": ["none"]})
