@@ -95,8 +95,7 @@ class InstrumentedParser:
 
     def observe(self, text: str) -> None:
         """Read words of the environment that no call gave back."""
-        for document in documents(text):
-            self._memory.document(document, "tool_output", None, [])
+        self._memory.documents(documents(text), "tool_output", None, [])
         self._steps += 1
 
     def propose(self, call: Call) -> EventRecord:
@@ -210,8 +209,7 @@ class InstrumentedParser:
         rank = None
         if result.ok and tool is not None:
             origin, rank = tool.origin, self._marks.rank(base)
-        for document in documents(result.content):
-            self._memory.document(document, origin, rank, around)
+        self._memory.documents(documents(result.content), origin, rank, around)
 
     def _sees_planted(self) -> bool:
         return self._memory.has_planted

@@ -7,14 +7,14 @@ around a request by a third party is remembered together with that request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vepa.corpus.tools import Origin
 from vepa.parsing.directives import Lexicon
 from vepa.parsing.documents import Document, split_quoted
 from vepa.parsing.runs import Planted, Runs, Seen, Standing
-from vepa.parsing.text import GRAM, fold, grams, is_distinctive, sentences, words_of
+from vepa.parsing.text import GRAM, Run, fold, grams, is_distinctive, sentences, words_of
 
 __all__ = ["Memory"]
 
@@ -26,6 +26,7 @@ _COPIED_WORDS = 6
 #: How names with umlauts are spelled in addresses.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
 _CELL_WORDS = range(2, GRAM + 1)
+_CELL_ENDS = re.compile(r"[,;|\t\n]")
 
 
 @dataclass(slots=True)
@@ -75,26 +76,26 @@ class Memory:
         own, quoted = split_quoted(text)
         self.has_user = True
         words = words_of(own)
-        self._own(own)
+        self._own(own, words)
         if self._said and self._agrees(words):
-            self._own(self._said)
+            self._own(self._said, words_of(self._said))
         self._said = ""
         self._delegate(own)
-        self.agent([own])
         self._wants(own, words)
         if quoted.strip():
-            self.document(Document(texts=[quoted]), "message_content", None, ())
+            self.documents([Document(texts=[quoted])], "message_content", None, ())
 
     def _wants(self, own: str, words: list[str]) -> None:
         if not self.lexicon.words("answers").isdisjoint(words):
             self.wants_reply = True
             self.wanted.update(("send", "create"))
         for sentence in _flat(own):
+            self._authored.add(tuple(words_of(sentence)))
             ask = self.lexicon.read(sentence)
             self.wanted.update(ask.fits or () if ask else ())
 
     def agent(self, texts: Iterable[str]) -> None:
-        """Note what the agent or the user wrote, so that an echo of it is nobody's request."""
+        """Note what the agent wrote, so that an echo of it is nobody's request."""
         for text in texts:
             for sentence in _flat(text):
                 self._authored.add(tuple(words_of(sentence)))
@@ -103,60 +104,67 @@ class Memory:
         """Note what the agent told the user: a plain yes takes it over."""
         self._said = text
 
-    def document(
-        self, document: Document, origin: Origin, rank: int | None, around: Sequence[str]
+    def documents(
+        self, parts: Iterable[Document], origin: Origin, rank: int | None, around: Sequence[str]
     ) -> None:
-        """Read one document of a result.
+        """Read the documents of a result.
 
         Parameters
         ----------
-        document
+        parts
             What it holds.
         origin
             What its text is; a document of origin `none` is never searched for requests.
         rank
             Its class of sensitivity, where that is known.
         around
-            Arguments of the call that gave it: they name it, too.
+            Arguments of the call that gave it: they name each document, too.
         """
+        named = [words_of(text) for text in around]
+        echo = {run for words in named for run in self._grams(words)}
+        for part in parts:
+            self._document(part, origin, rank, named, echo)
+
+    def _document(
+        self,
+        document: Document,
+        origin: Origin,
+        rank: int | None,
+        named: Sequence[list[str]],
+        echo: set[Run],
+    ) -> None:
         found: list[tuple[int, list[str]]] = []
         if origin != "none":
-            heads = {word for text in (*document.head, *around) for word in words_of(text)}
-            standing = self._standing(heads)
+            standing = self._standing(document, named)
             for text in document.texts:
                 # Who may be obeyed may still quote somebody who may not.
                 own, quoted = (text, "") if standing == "foreign" else split_quoted(text)
                 found.extend(self._requests(own, origin, standing))
                 found.extend(self._requests(quoted, origin, "foreign"))
         for number, scope in found:
-            for gram in self._grams(scope):
-                self.runs.entry(gram).stands_inside(number)
+            self.runs.add_inside(self._grams(scope), number)
         for number in {number for number, _ in found}:
             ask = self.planted[number].ask
             if ask.reply or self.planted[number].standing == "errand":
-                for gram in self._all(document.senders):
-                    self.runs.entry(gram).stands_beside(number)
+                for text in document.senders:
+                    self.runs.add_beside(self._grams(words_of(text)), number)
             if ask.itself:
                 # Reading it once more is no answer to "delete this mail": told before.
-                for gram in self._all((*document.head, *around)):
-                    self.runs.entry(gram).stands_inside(number, told=True)
-        echo = set(self._all(around))
+                for words in (*map(words_of, document.head), *named):
+                    self.runs.add_inside(self._grams(words), number, told=True)
         for text in document.texts:
             self._data(text, rank, not found, echo)
 
-    def _data(self, text: str, rank: int | None, plain: bool, echo: set[str]) -> None:
+    def _data(self, text: str, rank: int | None, plain: bool, echo: set[Run]) -> None:
         words = words_of(text)
-        for gram in self._grams(words):
-            seen = self.runs.entry(gram)
-            if gram not in echo:  # what the agent put into the call is not told by its result
-                seen.data = True
-                seen.plain = seen.plain or plain
-            if rank is not None:
-                seen.rank = rank if seen.rank is None else min(rank, seen.rank)
-        for cell in re.split(r"[,;|\t\n]", text) if len(words) > GRAM else [text]:
-            parts = words_of(cell)
-            if len(parts) in _CELL_WORDS:
-                self.runs.entry(" ".join(parts)).cell = True
+        self.runs.add_data(self._grams(words), plain=plain, rank=rank, echo=echo)
+        if len(words) in _CELL_WORDS:
+            self.runs.add_cell(tuple(words))
+        elif len(words) > GRAM:
+            cells = _CELL_ENDS.split(text)
+            for cell in cells if len(cells) > 1 else ():
+                if len(parts := words_of(cell)) in _CELL_WORDS:
+                    self.runs.add_cell(tuple(parts))
 
     def _requests(
         self, text: str, origin: Origin, standing: Standing
@@ -169,8 +177,7 @@ class Memory:
             for at, sentence in enumerate(paragraph):
                 self.work += 1
                 ask = self.lexicon.read(sentence)
-                key = tuple(words_of(sentence))
-                if ask is None or key in self._authored:
+                if ask is None or (key := tuple(words_of(sentence))) in self._authored:
                     continue
                 own: Standing = "foreign" if ask.aimed else standing
                 number = self._numbered(Planted(ask, origin, key, own))
@@ -189,12 +196,11 @@ class Memory:
             self.has_planted = self.has_planted or planted.standing != "delegated"
         return number
 
-    def _own(self, text: str) -> None:
-        words = words_of(text)
+    def _own(self, text: str, words: list[str]) -> None:
         self.user_words.update(words)
-        self.user_words.update(words_of(text.translate(_UMLAUTS)))
-        for gram in self._grams(words):
-            self.runs.entry(gram).user = True
+        if not text.isascii():
+            self.user_words.update(words_of(text.translate(_UMLAUTS)))
+        self.runs.add_user(self._grams(words))
 
     def _delegate(self, own: str) -> None:
         text = " ".join(fold(own).split())
@@ -207,7 +213,10 @@ class Memory:
                 who = frozenset(words_of(match["of"])) - generic
                 self._delegates.append(who or frozenset(words_of(match["more"])) - generic)
 
-    def _standing(self, heads: set[str]) -> Standing:
+    def _standing(self, document: Document, named: Sequence[list[str]]) -> Standing:
+        if not self._delegates and not self._errands:
+            return "foreign"
+        heads = {word for words in (*map(words_of, document.head), *named) for word in words}
         if any(not names or names & heads for names in self._delegates):
             return "delegated"
         return "errand" if any(names & heads for names in self._errands) else "foreign"
@@ -231,6 +240,11 @@ class Memory:
         self.work += len(words)
         return self.runs.where(words)
 
+    def inside(self, words: list[str]) -> Mapping[int, bool]:
+        """The requests in which a run of words stood, as `Seen.inside` tells them."""
+        self.work += len(words)
+        return self.runs.inside(words)
+
     def copied(self, text: str) -> int | None:
         """The highest class of earlier results whose text stands in `text`; None: of none.
 
@@ -238,37 +252,35 @@ class Memory:
         table. What the user wrote, or what a result of a lower class held as well, does not.
         A text that is the name of something read has the class of that.
         """
+        if not self.runs.ranked and not self._references:
+            return None
         words = words_of(text)
         best = self._references.get(" ".join(words))
-        cells: dict[int, set[str]] = {}
+        cells: dict[int, set[Run]] = {}
         lengths: dict[int, int] = {}
         for at in range(len(words)):
-            four = self._rank(" ".join(words[at : at + GRAM])) if at + GRAM <= len(words) else None
+            four = self._rank(tuple(words[at : at + GRAM])) if at + GRAM <= len(words) else None
             lengths = {four: lengths.get(four, GRAM - 1) + 1} if four is not None else {}
             if four is not None and lengths[four] >= _COPIED_WORDS:
                 best = four if best is None else max(best, four)
             if is_distinctive(words[at]):
-                one = self._rank(words[at])
+                one = self._rank((words[at],))
                 if one is not None:
                     best = one if best is None else max(best, one)
             for length in _CELL_WORDS:
-                run = " ".join(words[at : at + length])
-                rank = self._rank(run) if at + length <= len(words) else None
-                if rank is not None and self.runs.get(run).cell:
-                    cells.setdefault(rank, set()).add(run)
+                run = tuple(words[at : at + length])
+                if len(run) == length and self.runs.is_cell(run):
+                    rank = self._rank(run)
+                    if rank is not None:
+                        cells.setdefault(rank, set()).add(run)
         several = [rank for rank, runs in cells.items() if len(runs) > 1]
         return max((rank for rank in (best, *several) if rank is not None), default=None)
 
-    def _rank(self, run: str) -> int | None:
+    def _rank(self, run: Run) -> int | None:
         self.work += 1
-        seen = self.runs.get(run)
-        return None if seen.user else seen.rank
+        return self.runs.rank(run)
 
-    def _all(self, texts: Iterable[str]) -> Iterator[str]:
-        for text in texts:
-            yield from self._grams(words_of(text))
-
-    def _grams(self, words: list[str]) -> Iterable[str]:
+    def _grams(self, words: list[str]) -> list[Run]:
         self.work += GRAM * len(words)
         return grams(words)
 

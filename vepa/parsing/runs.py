@@ -1,20 +1,22 @@
-"""Runs of one to four words, with where each has stood: a table of hashes."""
+"""Runs of one to four words, with where each has stood: hashes, filled a text at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from vepa.corpus.tools import Origin
 from vepa.parsing.directives import Ask
-from vepa.parsing.text import GRAM
+from vepa.parsing.text import GRAM, Run
 
 __all__ = ["Planted", "Runs", "Seen", "Standing"]
 
 Standing = Literal["delegated", "errand", "foreign"]
 
-#: Most runs stand in no request; they share this and never write to it.
-_NONE: dict[int, bool] = {}
+#: Most runs stand in no request; they share this.
+_NONE: Mapping[int, bool] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Planted:
     standing: Standing
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
     """Where one run of words has stood.
 
@@ -57,72 +59,110 @@ class Seen:
         before, by a document that asks for nothing.
     beside
         Says who sent a document with one of these requests (for an answer, or in an errand).
-    rank
-        The lowest class of sensitivity among the results that held it; None: in none.
-    cell
-        Whether it was a whole cell of a table or record.
     """
 
     user: bool = False
     data: bool = False
     plain: bool = False
-    inside: dict[int, bool] = field(default_factory=lambda: _NONE)
-    beside: dict[int, bool] = field(default_factory=lambda: _NONE)
-    rank: int | None = None
-    cell: bool = False
-
-    def stands_inside(self, number: int, *, told: bool = False) -> None:
-        """Note a request; a later look at the same one changes nothing."""
-        if number not in self.inside:
-            if self.inside is _NONE:
-                self.inside = {}
-            self.inside[number] = told or self.plain
-
-    def stands_beside(self, number: int) -> None:
-        """Note a request of the sender that this run names."""
-        if self.beside is _NONE:
-            self.beside = {}
-        self.beside[number] = False
-
-
-_NOTHING = Seen()
+    inside: Mapping[int, bool] = field(default_factory=lambda: _NONE)
+    beside: Mapping[int, bool] = field(default_factory=lambda: _NONE)
 
 
 class Runs:
-    """The table: run of words -> where it has stood."""
+    """The table: run of words -> where it has stood.
+
+    A set for each answer, not an entry for each run: sets take in a whole text at once, and most
+    runs are never asked for.
+    """
 
     def __init__(self) -> None:
-        self._seen: dict[str, Seen] = {}
+        self._user: set[Run] = set()
+        #: In results; a run stands in the first of the two where any document of it asks nothing.
+        self._plain: set[Run] = set()
+        self._pressing: set[Run] = set()
+        self._ranked: dict[int, set[Run]] = {}
+        self._cells: set[Run] = set()
+        self._inside: dict[Run, dict[int, bool]] = {}
+        self._beside: dict[Run, dict[int, bool]] = {}
 
-    def entry(self, run: str) -> Seen:
-        """What is known of a run, to be written to."""
-        seen = self._seen.get(run)
-        if seen is None:
-            seen = self._seen[run] = Seen()
-        return seen
+    def add_user(self, runs: Iterable[Run]) -> None:
+        """Note words of the user's own."""
+        self._user.update(runs)
 
-    def get(self, run: str) -> Seen:
-        """What is known of a run, to be read."""
-        return self._seen.get(run, _NOTHING)
+    def add_data(
+        self, runs: Sequence[Run], *, plain: bool, rank: int | None, echo: set[Run]
+    ) -> None:
+        """Note a text of a result.
 
-    def where(self, words: list[str]) -> Seen:
+        Parameters
+        ----------
+        runs
+            Of the text.
+        plain
+            Whether its document asks for nothing.
+        rank
+            Its class of sensitivity, where that is known.
+        echo
+            What the agent put into the call itself: its result does not tell it.
+        """
+        told = [run for run in runs if run not in echo] if echo else runs
+        (self._plain if plain else self._pressing).update(told)
+        if rank is not None:
+            self._ranked.setdefault(rank, set()).update(runs)
+
+    def add_cell(self, run: Run) -> None:
+        """Note a whole cell of a table or record."""
+        self._cells.add(run)
+
+    def add_inside(self, runs: Iterable[Run], number: int, *, told: bool = False) -> None:
+        """Note what stands in or around a request; a later look at the same changes nothing."""
+        for run in runs:
+            self._inside.setdefault(run, {}).setdefault(number, told or run in self._plain)
+
+    def add_beside(self, runs: Iterable[Run], number: int) -> None:
+        """Note what names the sender of a request."""
+        for run in runs:
+            self._beside.setdefault(run, {})[number] = False
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the class of any text is known."""
+        return bool(self._ranked)
+
+    def rank(self, run: Run) -> int | None:
+        """The lowest class of the results that held a run; None: in none, or the user's own."""
+        found = [rank for rank, runs in self._ranked.items() if run in runs]
+        return min(found) if found and run not in self._user else None
+
+    def is_cell(self, run: Run) -> bool:
+        """Whether a run was a whole cell of a table or record."""
+        return run in self._cells
+
+    def where(self, words: Sequence[str]) -> Seen:
         """Where a run of words stood as a whole; a long one by all its runs of four."""
-        runs = [words[at : at + GRAM] for at in range(max(1, len(words) - GRAM + 1))]
-        found = [self.get(" ".join(run)) for run in runs]
-        if len(found) == 1:
-            return found[0]
+        found = _whole(words)
         return Seen(
-            user=all(seen.user for seen in found),
-            data=all(seen.data for seen in found),
-            plain=all(seen.plain for seen in found),
-            inside=_common([seen.inside for seen in found]),
-            beside=_common([seen.beside for seen in found]),
+            user=self._user.issuperset(found),
+            data=all(run in self._plain or run in self._pressing for run in found),
+            plain=self._plain.issuperset(found),
+            inside=_common([self._inside.get(run, _NONE) for run in found]),
+            beside=_common([self._beside.get(run, _NONE) for run in found]),
         )
 
+    def inside(self, words: Sequence[str]) -> Mapping[int, bool]:
+        """`where(words).inside`."""
+        if not self._inside:
+            return _NONE
+        return _common([self._inside.get(run, _NONE) for run in _whole(words)])
 
-def _common(found: list[dict[int, bool]]) -> dict[int, bool]:
+
+def _whole(words: Sequence[str]) -> list[Run]:
+    return [tuple(words[at : at + GRAM]) for at in range(max(1, len(words) - GRAM + 1))]
+
+
+def _common(found: Sequence[Mapping[int, bool]]) -> Mapping[int, bool]:
     fewest = min(found, key=len)
-    return {
+    return fewest and {
         number: all(numbers[number] for numbers in found)
         for number in fewest
         if all(number in numbers for numbers in found)

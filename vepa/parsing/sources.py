@@ -240,7 +240,7 @@ class _Reader:
         source = self.told.owners[place]
         if source.kind in ("user", "agent"):
             return source
-        inside = self._memory.where(list(run)).inside
+        inside = self._memory.inside(list(run))
         return Source(source.kind, source.step, any(not before for before in inside.values()))
 
     def read(self, step: Step) -> None:
@@ -271,10 +271,11 @@ class _Reader:
         self._read_result(index, result.content, origin, around)
 
     def _read_result(self, index: int, content: str, origin: Origin, around: list[str]) -> None:
-        for document in documents(content):
+        parts = documents(content)
+        for document in parts:
             for text in document.texts:
                 self._note(text, _KINDS[origin], index)
-            self._memory.document(document, origin, None, around)
+        self._memory.documents(parts, origin, None, around)
 
     def _note(self, text: str, kind: SourceKind, index: int) -> None:
         self.told.note(text, Source(kind, index))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from unicodedata import combining, normalize
 
 from vepa.corpus.arguments import plain_text
 
 __all__ = [
     "GRAM",
+    "Run",
     "fold",
     "grams",
     "is_distinctive",
@@ -26,6 +27,8 @@ __all__ = [
 
 #: Longest run of words that is looked up at once.
 GRAM = 4
+#: One to `GRAM` words.
+Run = tuple[str, ...]
 
 #: Letters that look like Latin ones; they serve to hide words from readers like this.
 _LOOKALIKES = str.maketrans(
@@ -38,6 +41,15 @@ _WORD = re.compile(
     rf"(?<![^\W_])(?:(?P<bank>{_BANK})|(?P<number>(?<!\d[.,])(?:{_NUMBER})))"
     r"(?![^\W_]|[.,]\d)|[^\W_]+"
 )
+#: What needs more than being cut at everything but letters and digits, in folded ASCII text: a
+#: run of letters and digits with a digit in it, up to where a number can end at the latest.
+_WITH_DIGIT = re.compile(r"(?<![a-z0-9])[a-z]*[0-9][a-z0-9.,']*")
+_ACCOUNT = re.compile(rf"(?<![a-z0-9]){_BANK}(?![a-z0-9])", re.ASCII)
+_DIGIT = re.compile("[0-9]")
+#: Stands for the point of a number while all other points are taken out.
+_POINT = "\0"
+_LETTERS = {code: chr(code) if chr(code).isalnum() else " " for code in range(128)}
+_LETTERS[ord(_POINT)] = "."
 _BLOCK = re.compile(
     r"</?(?:p|br|div|li|ul|ol|tr|table|h[1-6]|blockquote|pre)\b[^<>@]*>", re.IGNORECASE
 )
@@ -51,9 +63,10 @@ def fold(text: str) -> str:
     """The one spelling that is compared: lower case, no accents, no look-alikes."""
     if text.isascii():
         return text.lower()
-    text = plain_text(text).translate(_LOOKALIKES)
-    bare = "".join(sign for sign in normalize("NFKD", text) if not combining(sign))
-    return bare.replace("’", "'").casefold()
+    text = normalize("NFKD", plain_text(text).translate(_LOOKALIKES))
+    if marks := {ord(sign): None for sign in set(text) if combining(sign)}:
+        text = text.translate(marks)
+    return text.replace("’", "'").casefold()
 
 
 def words_of(text: str) -> list[str]:
@@ -64,7 +77,24 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Pay €1,250.00 to DE89 3704 0044 0532 0130 00")
     ['pay', '1250', 'to', 'de89370400440532013000']
     """
-    return [_spelled(match) for match in _WORD.finditer(fold(text))]
+    folded = fold(text)
+    if folded.isascii() and _POINT not in folded:
+        # Everything that an agent reads comes by here, and nearly all of it is so plain.
+        if not _DIGIT.search(folded):
+            return folded.translate(_LETTERS).split()
+        if not _ACCOUNT.search(folded):
+            return _WITH_DIGIT.sub(_plainly, folded).translate(_LETTERS).split()
+    return [_spelled(match) for match in _WORD.finditer(folded)]
+
+
+def _plainly(match: re.Match[str]) -> str:
+    """The words of a piece of text with digits, ready to be cut at the blanks."""
+    piece = match.group()
+    if piece.isdecimal():
+        return piece.lstrip("0") or "0"
+    if piece.isalnum():
+        return piece
+    return " ".join(map(_spelled, _WORD.finditer(piece))).replace(".", _POINT)
 
 
 def located_words(text: str) -> list[tuple[str, int, int]]:
@@ -118,14 +148,16 @@ def _plain_number(text: str) -> str:
     return f"{head}{mark}{tail}" if tail else head
 
 
-def grams(words: list[str]) -> Iterator[str]:
-    """Every run of one to `GRAM` words, each joined by blanks."""
-    for at in range(len(words)):
-        run = words[at]
-        yield run
-        for word in words[at + 1 : at + GRAM]:
-            run = f"{run} {word}"
-            yield run
+def grams(words: Sequence[str]) -> list[Run]:
+    """Every run of one to `GRAM` words, the short ones first."""
+    # The lengths are spelled out: this runs over every word that an agent reads.
+    second, third, fourth = words[1:], words[2:], words[3:]
+    return [
+        *zip(words),
+        *zip(words, second, strict=False),
+        *zip(words, second, third, strict=False),
+        *zip(words, second, third, fourth, strict=False),
+    ]
 
 
 def is_distinctive(word: str) -> bool:
