@@ -189,6 +189,13 @@ def _taxonomy(file: Path, _schemas: Schemas) -> list[Feedback]:
     return []
 
 
+def _panel(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.annotate.panel import read_panel
+
+    read_panel(file)
+    return []
+
+
 #: What models and templates of environments are written in.
 _SERVICES = ("jinja2", "jsonschema")
 #: The first entry with a matching pattern checks a file.
@@ -238,6 +245,7 @@ ENTRIES = (
     Entry("prompt", ("prompts/*/prompt.yaml", "*/prompts/*/prompt.yaml"), check_prompt),
     Entry("compose file", ("compose.services.yaml",), check_compose),
     Entry("taxonomy", ("annotation/*taxonomy*.yaml",), _taxonomy),
+    Entry("panel", ("annotation/*panel*.yaml",), _panel),
     Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
     Entry("list of benchmarks", ("data/benchmarks.yaml",), _benchmarks),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
