@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vepa.files import plainly_json
+
 __all__ = ["ACT", "FINAL", "Act", "read_action"]
 
 #: The tool of an act that is written in words (`click <Settings>`): its text is in `Call.text`.
@@ -114,7 +116,7 @@ def _named(data: dict[str, Any] | None) -> Act | None:
 def _object(text: str) -> dict[str, Any] | None:
     """A JSON object, or a Python dictionary of JSON values; braces too many at its end are none."""
     try:
-        data, end = json.JSONDecoder(strict=False, parse_constant=_refused).raw_decode(text)
+        data, end = _DECODER.raw_decode(text)
         if text[end:].strip(" \t\r\n}"):
             return None
     except (ValueError, RecursionError):
@@ -156,6 +158,8 @@ def _keywords(text: str) -> dict[str, Any] | None:
 
 def _is_json(data: dict[str, Any]) -> bool:
     """Whether JSON gives it back: no tuples, no bytes, no numbers as keys, no infinity."""
+    if plainly_json(data):
+        return True
     try:
         again: bool = json.loads(json.dumps(data, allow_nan=False)) == data
     except (ValueError, TypeError, RecursionError):
@@ -165,3 +169,7 @@ def _is_json(data: dict[str, Any]) -> bool:
 
 def _refused(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+#: One for all actions: to make one takes longer than to read most.
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refused)

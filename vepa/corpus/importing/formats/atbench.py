@@ -112,5 +112,5 @@ class ATBench(RoleTurns):
         return {"tool_used": found}
 
 
-def _json(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False)
+#: One for all actions: to make one takes longer than to write most.
+_json = json.JSONEncoder(ensure_ascii=False).encode

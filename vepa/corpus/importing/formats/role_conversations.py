@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from vepa.corpus.importing.draft import Draft
@@ -161,7 +161,7 @@ class _Conversation:
         source = [self._source[at]]
         given = parts.act.tool is not None and parts.result is None and reply is not None
         if given:
-            parts = replace(parts, result=reply)
+            parts = Parts(parts.act, parts.thought, reply)
         silent = follows and reply is None  # a turn in which nothing came is no step
         if silent or (given and self._source[at + 1] != _said("environment", reply)):
             source.append(self._source[at + 1])
@@ -183,9 +183,13 @@ class _Conversation:
 
 def _written(expected: list[dict[str, Any]], source: Sequence[Mapping[str, Any]]) -> str | None:
     """How the source spelled a step, where it is not as expected."""
-    if [list(each.items()) for each in source] == [list(each.items()) for each in expected]:
+    if source == expected and all(map(_in_one_order, source, expected)):
         return None
     return json.dumps(source[0] if len(source) == 1 else list(source), ensure_ascii=False)
+
+
+def _in_one_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return list(one) == list(other)
 
 
 def _said(role: str, content: str | None) -> dict[str, Any]:
