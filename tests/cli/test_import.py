@@ -78,6 +78,14 @@ def test_strict_stops_with_exit_code_2_and_writes_nothing(mixed, tmp_path):
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_a_file_is_not_written_over_itself(mixed):
+    before = mixed.read_bytes()
+    done = vepa_import(mixed, "--out", f"{mixed.parent}/./{mixed.name}")
+    assert done.returncode == 2
+    assert "would be written over itself" in done.stderr.decode()
+    assert mixed.read_bytes() == before
+
+
 def test_the_report_for_machines(mixed, tmp_path):
     out = tmp_path / "made" / "out.jsonl"
     done = vepa_import(mixed, "--json", "--out", out)
@@ -137,12 +145,14 @@ def test_formats_are_listed():
         (["empty.json"], "empty.json: the file is empty"),
         (["strange.json"], "no known format of traces"),
         (["strange.json", "-o", "."], "it is a folder"),
+        (["notes.yaml"], "remedy: traces are JSON Lines or JSON"),
         (["cut.zip"], "cut.zip: this archive cannot be read"),
     ],
 )
 def test_what_cannot_be_read_or_written_is_told(arguments, says, tmp_path):
     (tmp_path / "empty.json").touch()
     (tmp_path / "strange.json").write_text('{"a": 1}')
+    (tmp_path / "notes.yaml").write_text("policy: 1\nrules: []\n")
     (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04 and no more")
     done = vepa_import(*arguments, cwd=tmp_path)
     assert done.returncode == 2

@@ -231,6 +231,24 @@ def test_a_refused_key_is_told_once(vepa, here, at_server, server):
     assert ran.err.count("OPENAI_API_KEY") == 1
 
 
+def test_a_run_that_stopped_at_once_leaves_the_file_of_an_earlier_one(
+    vepa, here, at_server, server
+):
+    (here / "e.jsonl").write_text("paid for\n")
+    server.play([Fail(401)])
+    ran = vepa("parse", "traces.jsonl", *at_server, "--workers", 1, "--out", "e.jsonl")
+    assert ran.code == 1
+    assert "e.jsonl was not written" in ran.err
+    assert (here / "e.jsonl").read_text() == "paid for\n"
+
+
+def test_traces_are_not_written_over(vepa, here):
+    ran = vepa("parse", "traces.jsonl", "--out", "traces.jsonl")
+    assert ran.code == 2
+    assert "would be written over itself" in ran.err
+    assert len((here / "traces.jsonl").read_text().splitlines()) == 3
+
+
 def test_another_schema(vepa, here, at_server, server):
     (here / "s.yaml").write_text("version: 2\nfields:\n  mood: {calm: at rest, wild: not}\n")
     server.play([Data({"mood": "wild"})])

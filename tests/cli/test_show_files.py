@@ -41,6 +41,18 @@ def test_the_list_tells_how_many_more_there_are(vepa: Any, folder: Path) -> None
     assert len(vepa("show", folder / "t.jsonl", "--json").json["trajectories"]) == 80
 
 
+def test_a_policy_of_another_unit_is_told(vepa: Any, folder: Path) -> None:
+    whole = folder / "whole.yaml"
+    rule = "rules: [{id: met, decision: refuse, when: {injection: {in: [followed]}}}]\n"
+    whole.write_text(f"policy: 1\n{rule}")
+    said = "it is for events of unit trajectory, and there are none"
+    assert said in vepa("show", folder / "t.jsonl", "--policy", whole, "--limit", "1").err
+    assert said in vepa("show", folder / "t.jsonl", "office/00003", "--policy", whole).err
+    step = folder / "step.yaml"
+    step.write_text(f"policy: 1\nunit: step\n{rule}")
+    assert "says nothing here" not in vepa("show", folder / "t.jsonl", "--policy", step).err
+
+
 @pytest.mark.parametrize(
     ("options", "holds"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ __all__ = [
     "EventsArgument",
     "PolicyArgument",
     "SchemaOption",
+    "not_over_itself",
     "one_stdin",
     "policy_of",
     "schema_of",
@@ -62,3 +64,16 @@ def one_stdin(*paths: Path | None) -> None:
         raise SettingError(
             "standard input cannot be two files at once", remedy="name a file for one of them"
         )
+
+
+def not_over_itself(files: Sequence[str], out: str) -> None:
+    """Refuse to write over a file that is read: what could not be understood would be lost."""
+    from vepa.errors import SettingError, Where
+
+    for each in files:
+        if each != "-" and Path(each).is_file() and Path(each).resolve() == Path(out).resolve():
+            raise SettingError(
+                f"{out} would be written over itself",
+                where=Where(field="--out"),
+                remedy="name another file for the result",
+            )

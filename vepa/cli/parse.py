@@ -10,7 +10,7 @@ import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.findings import counted
-from vepa.cli.inputs import SchemaOption, schema_of
+from vepa.cli.inputs import SchemaOption, not_over_itself, schema_of
 
 if TYPE_CHECKING:
     from vepa.cli.parse_models import Wanted
@@ -105,6 +105,7 @@ def parse(
     out = Output(json)
     if out_file is not None:
         check_writable(out_file)
+        not_over_itself(traces, str(out_file))
     wanted = Wanted(
         parser=parser,
         unit=None if unit is None else _unit(unit),
@@ -159,8 +160,12 @@ def _tell(out: Output, outcome: Outcome, source: Source, file: Path | None) -> N
     cost = "" if not outcome.tokens else f"; {outcome.tokens:,} tokens, {outcome.dollars:.4f} USD"
     out.note(
         f"{counted(source.traces, 'trace')}, {counted(outcome.events, 'event')}, "
-        f"{len(outcome.failures)} failed{cost}" + (f"; {file}" if file else "")
+        f"{len(outcome.failures)} failed{cost}" + (f"; {_place(outcome, file)}" if file else "")
     )
+
+
+def _place(outcome: Outcome, file: Path) -> str:
+    return f"{file} was not written" if outcome.stopped and not outcome.events else str(file)
 
 
 def _tell_skipped(out: Output, source: Source) -> None:

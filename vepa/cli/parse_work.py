@@ -140,7 +140,7 @@ def parsed(
             if wanted.model:  # the next one may take a while
                 sys.stdout.flush()
     else:
-        _write(lines, order, out)
+        _write(lines, order, out, outcome)
     outcome.tokens, outcome.dollars = budget.used_tokens, budget.used_dollars
     return outcome
 
@@ -169,9 +169,14 @@ def _document(trajectory: Trajectory, record: EventRecord) -> dict[str, Any]:
 
 
 def _write(
-    lines: Iterable[tuple[str, str]], order: dict[str, int] | None, out: Path | None
+    lines: Iterable[tuple[str, str]],
+    order: dict[str, int] | None,
+    out: Path | None,
+    outcome: Outcome,
 ) -> None:
     found = list(lines)
+    if outcome.stopped and not found:
+        return  # a key that is missing takes nothing from a file that an earlier run has left
     if order is not None:
         last = len(order)
         found.sort(key=lambda pair: order.get(pair[0], last))

@@ -23,6 +23,11 @@ from vepa.viewer.wanted import Wanted
 
 __all__ = ["Source", "source_of"]
 
+_OTHER_UNITS = (
+    " (--events FILE takes what `vepa parse --parser llm:MODEL` wrote; a policy that begins with "
+    "`unit: step` decides about the events that need no model)"
+)
+
 
 @dataclass(slots=True)
 class Source:
@@ -76,6 +81,11 @@ class Source:
             out.note(f"not shown: {each}")
         if self.book is not None and self.one is None and self.book.unused:
             out.note(f"{self.book.unused:,} events are of no trajectory that was read")
+        for unit in self.judge.units if self.judge.asked and not self.judge.answered else ():
+            out.note(
+                f"the policy says nothing here: it is for events of unit {unit}, and there are none"
+                + (_OTHER_UNITS if unit == "trajectory" else "")
+            )
         if self.broken:
             raise typer.Exit(1)
 

@@ -9,6 +9,7 @@ import typer
 
 from vepa.cli.console import AsJson, Output
 from vepa.cli.findings import counted
+from vepa.cli.inputs import not_over_itself
 
 if TYPE_CHECKING:
     from vepa.corpus.importing import Import, ImportReport
@@ -70,6 +71,8 @@ def import_traces(
             "--json puts the report on stdout, so the trajectories need a file",
             remedy="add --out FILE",
         )
+    if out is not None:
+        not_over_itself(files, out)
     ids: set[bytes] = set()
     imports = [Import(each, format, strict=strict, dataset=dataset, ids=ids) for each in files]
     _write(imports, out)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from vepa.errors import SettingError, Where
+from vepa.errors import MissingExtraError, SettingError, Where
 from vepa.files import read_text, sha256_of
 from vepa.llm.messages import Shape
 from vepa.policy.document import parse_document, plain_words
@@ -82,8 +82,13 @@ class Prompt:
         ------
         SettingError
             When the template is broken, or uses a name that it does not declare.
+        MissingExtraError
+            When jinja2 is not installed.
         """
-        from jinja2 import TemplateError
+        try:
+            from jinja2 import TemplateError
+        except ImportError:
+            raise MissingExtraError("jinja2", "pipeline") from None
 
         if set(names) != set(self.variables):
             raise SettingError(

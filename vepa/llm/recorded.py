@@ -72,7 +72,7 @@ class RecordedModel:
             f"{self.name}: no answer is recorded for hash {content}, template {template!r}, "
             f"version {major}.x (in {self._recording.folder}). Ask a real model and keep its "
             "answer with vepa.llm.Recording (docs/models.md), or name a model that answers what "
-            "is missing (`otherwise`)",
+            "is missing (`otherwise`; of `vepa parse`: --otherwise MODEL)",
             "not_recorded",
         )
 

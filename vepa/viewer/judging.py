@@ -61,6 +61,8 @@ class Judge:
         self.schema: Schema = policy.schema if policy is not None else schema or bundled_schema()
         #: Events repeat, and an explanation walks over every rule.
         self._known: dict[tuple[int, ...], Explanation] = {}
+        #: Trajectories that were judged, and those of them with an event for the policy.
+        self.asked = self.answered = 0
 
     @property
     def policy(self) -> Policy | None:
@@ -121,8 +123,10 @@ class Judge:
             When an event does not fit the policy's schema.
         """
         answers = [(record, why) for record in records if (why := self.why(record)) is not None]
+        self.asked += 1
         if not answers:
             return Judged()
+        self.answered += 1
         verdicts = {why.verdict for _, why in answers}
         verdict: Verdict = (
             "refuse" if "refuse" in verdicts else "allow" if "allow" in verdicts else "abstain"

@@ -26,6 +26,7 @@ __all__ = ["Import", "read_traces"]
 
 #: So many records are looked at to find the format.
 _LOOKED_AT = 5
+_TAKEN = "traces are JSON Lines or JSON: in a file, a folder or an archive, with gzip or without"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -118,13 +119,14 @@ class Import:
         if not looked:
             for first in records(self.path):
                 assert isinstance(first, BadRecord)  # otherwise it would have been looked at
-                raise first.error.at(file=first.file, line=first.line)
+                error = first.error.at(file=first.file, line=first.line)
+                raise InputError(error.message, where=error.where, remedy=error.remedy or _TAKEN)
             raise InputError("no records", where=Where(name_of(self.path)))
         keys = sorted(looked[0])[:8] if isinstance(looked[0], dict) else type(looked[0]).__name__
         raise InputError(
             f"no known format of traces (the first record has {keys})",
             where=Where(name_of(self.path)),
-            remedy="name it with --format if it is one of docs/bring-your-traces.md",
+            remedy="name it with --format if it is one that `vepa import --formats` lists",
         )
 
     # -- records ----------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ class Import:
         return InputError(
             f"a record of {other.name} in a file that is read as {format.name} ({error.message})",
             where=error.where,
-            remedy="put the records of each format into a file of their own",
+            remedy="read each format by itself: a file or a folder is taken as one format",
         )
 
     def _grouped(
