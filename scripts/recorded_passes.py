@@ -74,7 +74,9 @@ def chosen(trajectories: list[Trajectory], wanted: int, seed: int) -> list[Traje
 def make(arguments: argparse.Namespace) -> int:
     """Write the batches and the key file."""
     trajectories = list(stream_trajectories(arguments.corpus))
-    batches = make_batches(chosen(trajectories, arguments.items, arguments.seed), arguments.steps)
+    read = [item.hash for folder in arguments.without for item in keys_of(folder).values()]
+    taken = chosen(trajectories, arguments.items, arguments.seed)
+    batches = make_batches(taken, arguments.steps, read)
     write(arguments.folder, batches)
     print(f"{len(batches)} batches, {sum(len(batch.items) for batch in batches)} steps")
     return 0
@@ -218,6 +220,7 @@ def main() -> int:
             each.add_argument("corpus", type=Path)
             each.add_argument("--items", type=int, default=1050)
             each.add_argument("--seed", type=int, default=0)
+            each.add_argument("--without", type=Path, action="append", default=[])
         else:
             each.add_argument("name", metavar="PASS")
         if verb in (make, disputed):

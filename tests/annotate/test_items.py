@@ -80,6 +80,12 @@ def test_content_that_was_there_before_is_judged_once():
     assert list(batch.items) == ["B001-E1.1", "B001-E1.3", "B001-E2.1", "B001-E2.3"]
 
 
+def test_what_was_read_already_is_not_judged_again():
+    known = [next(items_of(trajectory())).hash]
+    (batch,) = make_batches([trajectory()], known=known)
+    assert list(batch.items) == ["B001-E1.3"]
+
+
 def test_a_batch_tells_nothing_of_where_an_episode_comes_from():
     named = trajectory(task="task-x", persona="persona-x", model="scripted/reckless", seed=71)
     (batch,) = make_batches([named])

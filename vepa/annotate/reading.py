@@ -78,7 +78,9 @@ class Batch:
         return lines
 
 
-def make_batches(trajectories: Iterable[Trajectory], steps: int = 50) -> list[Batch]:
+def make_batches(
+    trajectories: Iterable[Trajectory], steps: int = 50, known: Iterable[str] = ()
+) -> list[Batch]:
     """Batches of about so many steps to be judged; content that was there before is only context.
 
     Parameters
@@ -87,8 +89,10 @@ def make_batches(trajectories: Iterable[Trajectory], steps: int = 50) -> list[Ba
         In the order in which they are read.
     steps
         A batch is closed when it has this many.
+    known
+        Hashes of items that have been read already.
     """
-    seen: set[str] = set()
+    seen = set(known)
     batches = [Batch(1)]
     for trajectory in trajectories:
         wanted = [item for item in items_of(trajectory) if item.hash not in seen]
