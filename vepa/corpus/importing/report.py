@@ -103,8 +103,9 @@ def _unknown(model: BaseModel, path: str, found: list[str]) -> None:
     """Paths of unknown keys, positions in lists left out."""
     extra = model.__pydantic_extra__
     if extra:
-        unused = model.unused if isinstance(model, Foreign) else frozenset()
-        found += [f"{path}{name}" for name in extra if name not in unused]
+        unused: frozenset[str] = getattr(model, "unused", frozenset())
+        if not extra.keys() <= unused:
+            found += [f"{path}{name}" for name in extra if name not in unused]
     values = model.__dict__
     for name in _fields_of_models(model.__class__) or ():
         value = values[name]

@@ -101,14 +101,13 @@ def _overlap(before: Sequence[str], shown: Sequence[str]) -> int:
 
 def _key(message: Said) -> str:
     """What a message says, whatever it is spelled like: ids, names and thoughts play no part."""
-    return json.dumps(
+    return _spelled(
         [
             "user" if message.role == "observation" else message.role,
             message.text.strip(),
             [[call.name, shape_of(call.arguments)] for call in message.calls],
             [given.content for given in message.results],
-        ],
-        ensure_ascii=False,
+        ]
     )
 
 
@@ -121,4 +120,9 @@ def shape_of(arguments: Any) -> str:
             return str(arguments)
     if isinstance(arguments, Mapping) or arguments is None:
         arguments = dict(arguments or {})
-    return json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+    return _sorted(arguments)
+
+
+#: Made once: to make one takes as long as to spell most messages.
+_spelled = json.JSONEncoder(ensure_ascii=False).encode
+_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_core import from_json
+
 from vepa.files import plainly_json
 
 __all__ = ["ACT", "FINAL", "Act", "read_action"]
@@ -35,6 +37,8 @@ _ON_SCREEN = re.compile(
 )
 _CHOICES = "Available actions:"
 _ENDED = ("response",)
+#: What JSON calls otherwise than Python.
+_JSON_WORDS = ("true", "false", "null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,9 @@ def _named(data: dict[str, Any] | None) -> Act | None:
 
 def _object(text: str) -> dict[str, Any] | None:
     """A JSON object, or a Python dictionary of JSON values; braces too many at its end are none."""
+    plain = _plain_literal(text)
+    if plain is not None:
+        return plain
     try:
         data, end = _DECODER.raw_decode(text)
         if text[end:].strip(" \t\r\n}"):
@@ -122,6 +129,20 @@ def _object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         data = _literal(text)
     return data if isinstance(data, dict) and _is_json(data) else None
+
+
+def _plain_literal(text: str) -> dict[str, Any] | None:
+    """A Python dictionary that is JSON but for its quotes, ten times as fast as `_literal`.
+
+    Without escapes and double quotes every single quote begins or ends a string. None says nothing.
+    """
+    if "'" not in text or '"' in text or "\\" in text or any(map(text.__contains__, _JSON_WORDS)):
+        return None
+    try:
+        data = from_json(text.replace("'", '"'), allow_inf_nan=False)
+    except (ValueError, TypeError):  # the latter of half a character
+        return None
+    return data if isinstance(data, dict) and plainly_json(data) else None
 
 
 def _literal(text: str) -> Any:
