@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from vepa.corpus.lines import stream_records, write_records
 from vepa.corpus.tools import ToolMetadata
+from vepa.corpus.writable import writable
 from vepa.errors import InputError, Where
-from vepa.files import canonical_json, plainly_json, sha256_of
+from vepa.files import canonical_json, sha256_of
 from vepa.policy.schema import Schema, nearest
 
 __all__ = [
@@ -61,6 +62,11 @@ class OfferedTool(_Record):
     name: str
     description: str | None = None
     parameters: dict[str, Any] = {}
+
+    @field_validator("parameters")
+    @classmethod
+    def _is_json(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        return writable("the parameters are", parameters)
 
 
 class Premises(_Record):
@@ -135,13 +141,7 @@ class Call(_Record):
     @field_validator("arguments")
     @classmethod
     def _is_json(cls, arguments: dict[str, Any]) -> dict[str, Any]:
-        if plainly_json(arguments):
-            return arguments
-        try:
-            canonical_json(arguments)
-        except (TypeError, ValueError, RecursionError) as fault:
-            raise ValueError(f"the arguments are no JSON: {fault}") from None
-        return arguments
+        return writable("the arguments are", arguments)
 
 
 class Result(_Record):
@@ -277,6 +277,11 @@ class Trajectory(_Record):
     marked: int | None = Field(default=None, ge=0)
     format: str | None = None
     meta: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("meta")
+    @classmethod
+    def _is_json(cls, meta: dict[str, Any]) -> dict[str, Any]:
+        return writable("the annotations are", meta)
 
     @model_validator(mode="after")
     def _coherent(self) -> Trajectory:

@@ -11,10 +11,29 @@ import pytest
 from hand_written import traces, write_record
 
 from vepa.corpus.importing import Import
+from vepa.corpus.trajectory import Trajectory
 
 #: Damages of each trace; enough that each key of a format is hit by some.
 EACH = 8
-_WRONG = (None, 0, -1.5, True, "", "x", [], {}, [None], {"": {}}, [[]], "{", "[1]")
+_WRONG = (
+    None,
+    0,
+    -1.5,
+    True,
+    "",
+    "x",
+    [],
+    {},
+    [None],
+    {"": {}},
+    [[]],
+    "{",
+    "[1]",
+    '{"a": "\\ud83d"}',
+    json.loads("[" * 300 + "]" * 300),
+    '{"a":' * 300 + "1" + "}" * 300,
+    1e999,
+)
 
 
 def _places(data, path=()):
@@ -61,6 +80,10 @@ def test_a_damaged_record_is_read_or_refused(format, tmp_path):
                 found = list(source)
             except Exception as error:  # the record is what one needs to know
                 raise AssertionError(f"{error!r} on {json.dumps(record)}") from error
+            for each in found:  # whatever came in can be written and read again
+                line = each.model_dump_json(exclude_none=True)
+                again = Trajectory.model_validate_json(line)
+                assert again.content_hash == each.content_hash
             refused += bool(source.report.skipped)
             assert source.report.skipped == len(source.report.told)
             assert all(each.message for each in source.report.told)

@@ -17,15 +17,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from vepa.corpus.importing.record import NO_HEAD, BadRecord, Record, load_json
+from vepa.corpus.importing.record import NO_HEAD, BadRecord, Record, load_json, whole_characters
 from vepa.corpus.importing.stream import AHEAD, read_stream
 from vepa.corpus.importing.zstd import open_member
 from vepa.errors import InputError, Where
-from vepa.files import name_of
+from vepa.files import decode, name_of
 
 __all__ = ["NO_HEAD", "BadRecord", "Record", "load_json", "records"]
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz", ".eval")
+#: The head of an archive is held in memory.
+_MOST_HEAD = 32 * 1024 * 1024
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
@@ -177,5 +179,12 @@ def _members(file: str, stream: IO[bytes]) -> Iterator[_Opened]:
 
 def _head(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
     with open_member(archive, name) as stream:
-        found = load_json(stream.read().decode())
+        raw = stream.read(_MOST_HEAD + 1)
+    if len(raw) > _MOST_HEAD:
+        raise InputError(
+            f"a head of more than {_MOST_HEAD // 1024**2} MiB",
+            where=Where(f"{archive.filename}!{name}"),
+            remedy="check that this is the right file",
+        )
+    found = load_json(decode(whole_characters(raw), f"{archive.filename}!{name}"))
     return found if isinstance(found, dict) else NO_HEAD

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from vepa.corpus.importing.record import whole_text
 from vepa.corpus.importing.report import Notes
 from vepa.corpus.trajectory import Trajectory
 
@@ -197,13 +198,13 @@ def _arguments(given: Any) -> tuple[dict[str, Any], str | None]:
         return {}, None
     if isinstance(given, str):
         try:
-            data = _DECODER.decode(given)
+            data = _DECODER.decode(whole_text(given))
         except (ValueError, RecursionError):
             return {}, given
         return (data, None) if isinstance(data, dict) else ({}, given)
     if isinstance(given, Mapping):
         return dict(given), None
-    return {}, json.dumps(given, ensure_ascii=False)
+    return {}, _spelled(given)
 
 
 def _no_constant(name: str) -> Any:
@@ -223,4 +224,7 @@ def as_text(value: Any) -> str:
     """A value as text: a text as it is, nothing as empty, anything else as JSON."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _spelled(value)
+
+
+_spelled = json.JSONEncoder(ensure_ascii=False).encode

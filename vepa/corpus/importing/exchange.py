@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from vepa.corpus.importing.draft import Draft
 from vepa.corpus.importing.format import checked
+from vepa.corpus.importing.record import whole_text
 from vepa.corpus.importing.report import Foreign, Notes, keys
 from vepa.errors import InputError, Where
 
@@ -139,7 +140,7 @@ def _object(value: Any) -> dict[str, Any] | None:
     """An object, or the text of one."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
-            value = json.loads(value)
+            value = json.loads(whole_text(value))
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
@@ -185,7 +186,7 @@ def open_draft(data: Mapping[str, Any], found: Exchange, notes: Notes) -> Draft:
     own = wrapper.custom_id if wrapper.custom_id is not None else wrapper.id
     draft = Draft(notes, id=None if own is None else str(own))
     draft.model = wrapper.model
-    annotate(draft, "metadata", own_words(wrapper.metadata))
+    annotate(draft, "metadata", own_words(wrapper.metadata, notes))
     annotate(draft, "tags", wrapper.request_tags)
     return draft
 
@@ -196,12 +197,20 @@ def annotate(draft: Draft, name: str, value: Any) -> None:
         draft.meta[name] = value
 
 
-def own_words(metadata: Any) -> dict[str, Any]:
-    """What a user wrote into a request's metadata; what a proxy adds of itself is left out."""
+def own_words(metadata: Any, notes: Notes) -> dict[str, Any]:
+    """What a user wrote into a request's metadata; what a proxy adds of itself is left out.
+
+    Proxies add whole mappings of their own, so what is no word and no number is only counted.
+    """
     if not isinstance(metadata, dict):
+        if metadata not in (None, "", []):
+            notes.key("metadata")
         return {}
-    return {
-        name: value
-        for name, value in metadata.items()
-        if isinstance(value, (str, int, float)) and not name.startswith("user_api_key")
-    }
+    found = {}
+    for name, value in metadata.items():
+        if isinstance(value, (str, int, float)):
+            if not name.startswith("user_api_key"):
+                found[name] = value
+        elif value not in (None, [], {}) and not name.startswith("user_api_key"):
+            notes.key(f"metadata.{name}")
+    return found

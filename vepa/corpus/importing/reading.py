@@ -90,12 +90,13 @@ class Import:
 
     def _decide(self) -> tuple[Format, bool]:
         """The format, and whether an array is one record of it."""
-        if str(self.path) == "-":
+        if _passes_by(self.path):
             if self._format is None:
+                what = "standard input" if str(self.path) == "-" else "a pipe"
                 raise InputError(
-                    "the format of standard input cannot be found out",
-                    where=Where("<stdin>"),
-                    remedy="say it: --format NAME",
+                    f"the format of {what} cannot be found out",
+                    where=Where(name_of(self.path)),
+                    remedy="say it: --format NAME, or keep it in a file",
                 )
             return self._format, False
         if self._format is not None:
@@ -236,6 +237,12 @@ class Import:
             self.report.notes.remark("id used twice, a number was added")
         self._ids.add(key)
         return found
+
+
+def _passes_by(path: str | Path) -> bool:
+    """Whether what is read once is gone: standard input, a pipe, a terminal."""
+    place = Path(path)
+    return str(path) == "-" or (place.exists() and not place.is_file() and not place.is_dir())
 
 
 def read_traces(

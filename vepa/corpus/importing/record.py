@@ -14,7 +14,15 @@ from pydantic_core import from_json
 from vepa.errors import InputError
 from vepa.files import decode
 
-__all__ = ["NO_HEAD", "BadRecord", "Record", "load_json", "record_of", "whole_characters"]
+__all__ = [
+    "NO_HEAD",
+    "BadRecord",
+    "Record",
+    "load_json",
+    "record_of",
+    "whole_characters",
+    "whole_text",
+]
 
 NO_HEAD: Mapping[str, Any] = MappingProxyType({})
 
@@ -124,3 +132,10 @@ def whole_characters(raw: bytes) -> bytes:
     if b"\\ud" not in raw and b"\\uD" not in raw:
         return raw
     return _HALF.sub(rb"\1\\ufffd", raw)
+
+
+def whole_text(text: str) -> str:
+    """`whole_characters` of a JSON text within a record."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return whole_characters(text.encode()).decode()

@@ -20,6 +20,8 @@ __all__ = ["AHEAD", "MAX_RECORD_BYTES", "read_stream"]
 MAX_RECORD_BYTES = 256 * 1024 * 1024
 #: Read ahead to see what a file is; records begin within it.
 AHEAD = 256 * 1024
+#: The reader of arrays goes through a text with escapes again for each piece that it is handed.
+_AT_ONCE = 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n" + _BOM
 #: The longest escape of one character, a pair.
@@ -194,7 +196,9 @@ def _array(
     number = 0
     source = _Escapes(stream)
     try:
-        for item in ijson.items(source, prefix, use_float=True, multiple_values=several):
+        for item in ijson.items(
+            source, prefix, buf_size=_AT_ONCE, use_float=True, multiple_values=several
+        ):
             number += 1
             source.taken = 0
             yield Record(file, number, None, item)

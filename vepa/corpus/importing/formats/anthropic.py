@@ -210,7 +210,7 @@ def _request(draft: Draft, blocks: Blocks, asked: Asked, path: str) -> None:
     own = asked.custom_id if asked.custom_id is not None else asked.id
     draft.id = draft.id or (None if own is None else str(own))
     draft.model = asked.model or draft.model
-    annotate(draft, "metadata", own_words(asked.metadata))
+    annotate(draft, "metadata", own_words(asked.metadata, draft.notes))
     annotate(draft, "tags", asked.request_tags)
     for tool in asked.tools or []:
         draft.offer(tool.name, tool.description, tool.input_schema)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from vepa.corpus.importing.format import checked
+from vepa.corpus.importing.record import whole_text
 from vepa.corpus.importing.report import Foreign, Notes
 from vepa.errors import InputError, Where
 
@@ -100,7 +101,7 @@ def _untexted(data: dict[str, Any], place: str) -> dict[str, Any]:
             found[name] = None
             continue
         try:
-            found[name] = json.loads(value)
+            found[name] = json.loads(whole_text(value))
         except (ValueError, RecursionError):
             raise InputError(
                 "an object belongs here, or its JSON text; this text is no JSON",

@@ -117,7 +117,7 @@ def _request(draft: Draft, asked: Asked, path: str) -> None:
     draft.model = asked.model or draft.model
     for each in (asked, asked.model_parameters):
         _tools(draft, each, path)
-    annotate(draft, "metadata", own_words(asked.metadata))
+    annotate(draft, "metadata", own_words(asked.metadata, draft.notes))
     annotate(draft, "tags", asked.request_tags)
     _messages(draft, asked.messages, f"{path}messages")
 
@@ -142,7 +142,7 @@ def _answer(draft: Draft, body: Mapping[str, Any], path: str) -> None:
         draft.notes.remark("further answers of one request left out")
     draft.id = draft.id or answer.id
     draft.model = draft.model or answer.model
-    annotate(draft, "metadata", own_words(answer.metadata))
+    annotate(draft, "metadata", own_words(answer.metadata, draft.notes))
     annotate(draft, "finish_reason", answer.choices[0].finish_reason)
     _message(draft, answer.choices[0].message, f"{path}choices.0.message")
 

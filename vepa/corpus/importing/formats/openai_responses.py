@@ -184,7 +184,7 @@ def _told_beforehand(
     for body, _ in known:
         own = own if own is not None else body.id
         draft.model = draft.model or body.model
-        annotate(draft, "metadata", own_words(body.metadata))
+        annotate(draft, "metadata", own_words(body.metadata, draft.notes))
         annotate(draft, "previous_response_id", body.previous_response_id)
         if body.prompt is not None:
             draft.notes.remark("prompt that is stored elsewhere left out")

@@ -145,7 +145,7 @@ class Items:
             if isinstance(part.get(key), str):
                 return str(part[key])
         if "stdout" in part or "stderr" in part:
-            return "\n".join(filter(None, (part.get("stdout"), part.get("stderr"))))
+            return "\n".join(filter(None, map(as_text, (part.get("stdout"), part.get("stderr")))))
         kind = part.get("type")
         if not isinstance(kind, str):
             raise InputError("this key is missing", where=Where(field=f"{place}.type"))

@@ -9,6 +9,7 @@ from typing import Any
 from vepa.corpus.importing.draft import as_text
 from vepa.corpus.importing.formats.langchain_messages import is_message, message_of
 from vepa.corpus.importing.messages import Said
+from vepa.corpus.importing.record import whole_text
 from vepa.corpus.importing.report import Notes
 from vepa.errors import InputError, Where
 
@@ -143,7 +144,7 @@ def parsed(value: Any, place: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json.loads(whole_text(value))
     except (ValueError, RecursionError):
         raise InputError(
             "malformed JSON in this attribute",
@@ -157,6 +158,6 @@ def loose(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json.loads(whole_text(value))
     except (ValueError, RecursionError):
         return value
