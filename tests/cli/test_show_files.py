@@ -41,6 +41,13 @@ def test_the_list_tells_how_many_more_there_are(vepa: Any, folder: Path) -> None
     assert len(vepa("show", folder / "t.jsonl", "--json").json["trajectories"]) == 80
 
 
+def test_a_page_is_not_written_over_the_traces(vepa: Any, folder: Path) -> None:
+    ran = vepa("show", folder / "t.jsonl", "--html", folder / "t.jsonl")
+    assert ran.code == 2
+    assert "would be written over itself" in ran.err
+    assert len((folder / "t.jsonl").read_text().splitlines()) == 80
+
+
 def test_a_policy_of_another_unit_is_told(vepa: Any, folder: Path) -> None:
     whole = folder / "whole.yaml"
     rule = "rules: [{id: met, decision: refuse, when: {injection: {in: [followed]}}}]\n"

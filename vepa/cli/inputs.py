@@ -68,12 +68,11 @@ def one_stdin(*paths: Path | None) -> None:
 
 def not_over_itself(files: Sequence[str], out: str) -> None:
     """Refuse to write over a file that is read: what could not be understood would be lost."""
-    from vepa.errors import SettingError, Where
+    from vepa.errors import SettingError
 
     for each in files:
         if each != "-" and Path(each).is_file() and Path(each).resolve() == Path(out).resolve():
             raise SettingError(
                 f"{out} would be written over itself",
-                where=Where(field="--out"),
                 remedy="name another file for the result",
             )

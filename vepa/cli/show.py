@@ -122,6 +122,7 @@ def show(
     A list of what a file or folder holds, one trajectory of it, or with --html a page of all of
     them. Exit 1 when something in it could not be read.
     """
+    from vepa.cli.inputs import not_over_itself
     from vepa.cli.show_source import source_of
     from vepa.collect.episodes.listing import check_words
     from vepa.project import Project
@@ -132,6 +133,8 @@ def show(
         task, model, format, tool, label, tripped, ending, grep, verdict, differs, field or ()
     )
     check_words(tripped, ending)
+    if html is not None and what is not None:
+        not_over_itself([what.partition("#")[0], *map(str, events or [])], str(html))
     source = source_of(
         Project(project), what, id, folder, wanted, events or [], policy, schema, limit
     )

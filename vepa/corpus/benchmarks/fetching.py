@@ -135,7 +135,7 @@ def _bring(
             with open(part, "wb") as stream:
                 if given is None:
                     size = f", {file.bytes / 1e6:.1f} MB" if file.bytes else ""
-                    note(f"downloading {benchmark.url(file)}{size} ({benchmark.licence})")
+                    note(f"downloading {benchmark.url(file)}{size} (licence: {benchmark.licence})")
                     found, count = _downloaded(benchmark, file, stream, limit)
                 else:
                     note(f"copying {given}")
@@ -205,7 +205,7 @@ def _check(
             f"its checksum is {found}, not {known}",
             where=Where(shown),
             remedy="it is damaged, or another version than the one that is listed in "
-            "data/benchmarks.yaml or was pinned before",
+            "data/benchmarks.yaml or was pinned before (pins lie in the cache, in NAME.pins.json)",
         )
 
 
