@@ -214,11 +214,15 @@ def test_cost_grows_with_the_text_and_not_with_its_square(words: list[str]) -> N
     def work(times: int) -> int:
         text = " ".join(words * max(1, times // len(words)))
         lines = [{"user": text}, send(body=text), send(body=text)]
-        reader = sources._Reader([], Memory(bundled_lexicon()))
-        for step in episode("e", "petra", lines).steps:
+        steps = episode("e", "petra", lines).steps
+        memory = Memory(bundled_lexicon())
+        reader = sources._Reader(steps, memory)
+        for step in steps:
             if step.call is not None:
-                reader.leaf(("body",), step.call.arguments["body"])
-            reader.read(step)
+                (leaf,) = reader.leaves(step)
+                assert {span.source.kind for span in leaf.spans} == {"user"}
+            sources._remember(memory, step, {})
+            reader.listen(step)
         return reader.told.work
 
     assert work(16000) < 8 * work(4000), "with the square it would be 16 times as much"

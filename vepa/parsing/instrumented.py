@@ -57,6 +57,11 @@ class InstrumentedParser:
     lexicon
         What tells a request; the bundled one when left out.
 
+    Attributes
+    ----------
+    memory
+        What was said so far, for whoever reads along (`vepa.parsing.sources`).
+
     Raises
     ------
     InputError
@@ -80,22 +85,22 @@ class InstrumentedParser:
         premises.check_against(self.schema)
         self._places = Places(premises)
         self._marks = Marks(premises.marks, self.schema)
-        self._memory = Memory(lexicon or bundled_lexicon())
+        self.memory = Memory(lexicon or bundled_lexicon())
         self._steps = 0
 
     @property
     def work(self) -> int:
         """Runs of words read and looked up so far."""
-        return self._memory.work
+        return self.memory.work
 
     def user(self, text: str) -> None:
         """Read a user turn."""
-        self._memory.user(text)
+        self.memory.user(text)
         self._steps += 1
 
     def observe(self, text: str) -> None:
         """Read words of the environment that no call gave back."""
-        self._memory.documents(documents(text), "tool_output", None, [])
+        self.memory.documents(documents(text), "tool_output", None, [])
         self._steps += 1
 
     def propose(self, call: Call) -> EventRecord:
@@ -117,7 +122,7 @@ class InstrumentedParser:
             fields["sensitivity"] = self._marks.most(fields["sensitivity"], marked)
             if done:
                 names = leaves_of(call.arguments)
-                self._memory.refer(names, self._marks.rank(fields["sensitivity"]))
+                self.memory.refer(names, self._marks.rank(fields["sensitivity"]))
         if fields["injection"] == "none" and self._sees_planted():
             fields["injection"] = "ignored"
         record = self._record("step", fields, call)
@@ -130,9 +135,9 @@ class InstrumentedParser:
         fields = dict.fromkeys(INSTRUMENTED, UNKNOWN) | {"sensitivity": marked}
         if not self._sees_planted():
             fields["injection"] = "none"
-            if self._memory.has_user:
+            if self.memory.has_user:
                 fields["instruction_origin"] = "user"
-        self._memory.answer(text)
+        self.memory.answer(text)
         record = self._record("step", fields, None)
         self._steps += 1
         return record
@@ -169,7 +174,7 @@ class InstrumentedParser:
         fields["sensitivity"] = self._marks.most(base, marked, carried)
         named = {name.split(".")[0] for name in (*tool.decisive, *tool.carries)}
         cause = trace(
-            self._memory,
+            self.memory,
             Deed(
                 fields["action_kind"],
                 near=fields["recipient"] in ("none", "self", "internal"),
@@ -195,12 +200,12 @@ class InstrumentedParser:
         return value.derive(call.arguments)
 
     def _copied(self, texts: Iterable[str]) -> str:
-        ranks = [rank for text in texts if (rank := self._memory.copied(text)) is not None]
+        ranks = [rank for text in texts if (rank := self.memory.copied(text)) is not None]
         return self._marks.word(max(ranks, default=None))
 
     def _remember(self, call: Call, result: Result | None, base: str) -> None:
         around = list(leaves_of(call.arguments))
-        self._memory.agent(around)
+        self.memory.agent(around)
         if result is None:
             return
         tool = self._tools.get(call.tool)
@@ -209,10 +214,10 @@ class InstrumentedParser:
         rank = None
         if result.ok and tool is not None:
             origin, rank = tool.origin, self._marks.rank(base)
-        self._memory.documents(documents(result.content), origin, rank, around)
+        self.memory.documents(documents(result.content), origin, rank, around)
 
     def _sees_planted(self) -> bool:
-        return self._memory.has_planted
+        return self.memory.has_planted
 
     def _record(self, unit: Unit, fields: dict[str, str], call: Call | None) -> EventRecord:
         # Another schema may lack a field, or a value of one: what it cannot say is unknown.

@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from vepa.corpus.tools import Origin
 from vepa.parsing.directives import Lexicon
 from vepa.parsing.documents import Document, split_quoted
-from vepa.parsing.runs import Planted, Runs, Seen, Standing
+from vepa.parsing.runs import CELL_WORDS, Planted, Runs, Seen, Standing
 from vepa.parsing.text import GRAM, Run, fold, grams, is_distinctive, sentences, words_of
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "Voice"]
+
+#: Who spoke: the user, the agent, or a text that an agent was given, by what it is.
+Voice = Literal["user", "agent"] | Origin
 
 #: Sentences before and after a request that belong to it ("The address is …. Send it there.").
 _BEFORE, _AFTER = 1, 2
@@ -25,8 +29,6 @@ _ANNOUNCES = re.compile(r":\s*$|\b(?:following|below|folgende\w*|unten|suivant\w
 _COPIED_WORDS = 6
 #: How names with umlauts are spelled in addresses.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
-_CELL_WORDS = range(2, GRAM + 1)
-_CELL_ENDS = re.compile(r"[,;|\t\n]")
 
 
 @dataclass(slots=True)
@@ -51,6 +53,9 @@ class Memory:
         Kinds of action that the user's own requests call for.
     has_user, has_planted
         Whether there was a user turn, and a request that the user did not delegate.
+    heard
+        The words of each text that was read, with who spoke: for a listener, who empties it. None:
+        nobody listens, nothing is kept.
     """
 
     lexicon: Lexicon
@@ -61,6 +66,7 @@ class Memory:
     wanted: set[str] = field(default_factory=set)
     has_user: bool = False
     has_planted: bool = False
+    heard: list[tuple[Voice, list[str]]] | None = None
     runs: Runs = field(default_factory=Runs)
     _authored: set[tuple[str, ...]] = field(default_factory=set)
     _numbers: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
@@ -76,6 +82,7 @@ class Memory:
         own, quoted = split_quoted(text)
         self.has_user = True
         words = words_of(own)
+        self._hear("user", words)
         self._own(own, words)
         if self._said and self._agrees(words):
             self._own(self._said, words_of(self._said))
@@ -97,11 +104,19 @@ class Memory:
     def agent(self, texts: Iterable[str]) -> None:
         """Note what the agent wrote, so that an echo of it is nobody's request."""
         for text in texts:
+            if self.heard is not None:
+                self._hear("agent", words_of(text))
             for sentence in _flat(text):
                 self._authored.add(tuple(words_of(sentence)))
 
+    def _hear(self, voice: Voice, words: list[str]) -> None:
+        if self.heard is not None:
+            self.heard.append((voice, words))
+
     def answer(self, text: str) -> None:
         """Note what the agent told the user: a plain yes takes it over."""
+        if self.heard is not None:
+            self._hear("agent", words_of(text))
         self._said = text
 
     def documents(
@@ -121,9 +136,9 @@ class Memory:
             Arguments of the call that gave it: they name each document, too.
         """
         named = [words_of(text) for text in around]
-        echo = {run for words in named for run in self._grams(words)}
+        self.work += GRAM * sum(map(len, named))
         for part in parts:
-            self._document(part, origin, rank, named, echo)
+            self._document(part, origin, rank, named)
 
     def _document(
         self,
@@ -131,7 +146,6 @@ class Memory:
         origin: Origin,
         rank: int | None,
         named: Sequence[list[str]],
-        echo: set[Run],
     ) -> None:
         found: list[tuple[int, list[str]]] = []
         if origin != "none":
@@ -153,18 +167,10 @@ class Memory:
                 for words in (*map(words_of, document.head), *named):
                     self.runs.add_inside(self._grams(words), number, told=True)
         for text in document.texts:
-            self._data(text, rank, not found, echo)
-
-    def _data(self, text: str, rank: int | None, plain: bool, echo: set[Run]) -> None:
-        words = words_of(text)
-        self.runs.add_data(self._grams(words), plain=plain, rank=rank, echo=echo)
-        if len(words) in _CELL_WORDS:
-            self.runs.add_cell(tuple(words))
-        elif len(words) > GRAM:
-            cells = _CELL_ENDS.split(text)
-            for cell in cells if len(cells) > 1 else ():
-                if len(parts := words_of(cell)) in _CELL_WORDS:
-                    self.runs.add_cell(tuple(parts))
+            words = words_of(text)
+            self._hear(origin, words)
+            self.work += GRAM * len(words)
+            self.runs.add_data(text, words, plain=not found, rank=rank, around=named)
 
     def _requests(
         self, text: str, origin: Origin, standing: Standing
@@ -200,7 +206,8 @@ class Memory:
         self.user_words.update(words)
         if not text.isascii():
             self.user_words.update(words_of(text.translate(_UMLAUTS)))
-        self.runs.add_user(self._grams(words))
+        self.work += GRAM * len(words)
+        self.runs.add_user(words)
 
     def _delegate(self, own: str) -> None:
         text = " ".join(fold(own).split())
@@ -267,7 +274,7 @@ class Memory:
                 one = self._rank((words[at],))
                 if one is not None:
                     best = one if best is None else max(best, one)
-            for length in _CELL_WORDS:
+            for length in CELL_WORDS:
                 run = tuple(words[at : at + length])
                 if len(run) == length and self.runs.is_cell(run):
                     rank = self._rank(run)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
 from vepa.corpus.tools import Origin
 from vepa.parsing.directives import Ask
-from vepa.parsing.text import GRAM, Run
+from vepa.parsing.text import GRAM, Run, grams, words_of
 
-__all__ = ["Planted", "Runs", "Seen", "Standing"]
+__all__ = ["CELL_WORDS", "Planted", "Runs", "Seen", "Standing"]
 
 Standing = Literal["delegated", "errand", "foreign"]
 
@@ -68,6 +69,28 @@ class Seen:
     beside: Mapping[int, bool] = field(default_factory=lambda: _NONE)
 
 
+#: Words of a cell of a table or record that tells something.
+CELL_WORDS = range(2, GRAM + 1)
+_CELL_ENDS = re.compile(r"[,;|\t\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a result as `Runs.add_data` takes it."""
+
+    text: str
+    words: list[str]
+    plain: bool
+    rank: int | None
+    around: Sequence[list[str]]
+
+    def cells(self) -> Iterator[Run]:
+        cells = [self.words]
+        if len(self.words) > GRAM:
+            cells = [words_of(cell) for cell in _CELL_ENDS.split(self.text)]
+        return (tuple(words) for words in cells if len(words) in CELL_WORDS)
+
+
 class Runs:
     """The table: run of words -> where it has stood.
 
@@ -84,38 +107,60 @@ class Runs:
         self._cells: set[Run] = set()
         self._inside: dict[Run, dict[int, bool]] = {}
         self._beside: dict[Run, dict[int, bool]] = {}
+        #: Texts wait for the first question: in traces of unknown tools nobody ever asks.
+        self._waiting: list[_Text] = []
+        self._tables: list[_Text] = []
 
-    def add_user(self, runs: Iterable[Run]) -> None:
+    def add_user(self, words: list[str]) -> None:
         """Note words of the user's own."""
-        self._user.update(runs)
+        self._user.update(grams(words))
 
     def add_data(
-        self, runs: Sequence[Run], *, plain: bool, rank: int | None, echo: set[Run]
+        self,
+        text: str,
+        words: list[str],
+        *,
+        plain: bool,
+        rank: int | None,
+        around: Sequence[list[str]],
     ) -> None:
         """Note a text of a result.
 
         Parameters
         ----------
-        runs
-            Of the text.
+        text, words
+            As it is, and its words.
         plain
             Whether its document asks for nothing.
         rank
             Its class of sensitivity, where that is known.
-        echo
-            What the agent put into the call itself: its result does not tell it.
+        around
+            Words of each argument of the call: what the agent itself put there is not told by the
+            result. The same object for all texts of a result.
         """
-        told = [run for run in runs if run not in echo] if echo else runs
-        (self._plain if plain else self._pressing).update(told)
         if rank is not None:
-            self._ranked.setdefault(rank, set()).update(runs)
+            self._ranked.setdefault(rank, set())
+        noted = _Text(text, words, plain, rank, around)
+        self._waiting.append(noted)
+        self._tables.append(noted)
 
-    def add_cell(self, run: Run) -> None:
-        """Note a whole cell of a table or record."""
-        self._cells.add(run)
+    def _settle(self) -> None:
+        around: Sequence[list[str]] = ()
+        echo: set[Run] = set()
+        for each in self._waiting:
+            if each.around is not around:
+                around = each.around
+                echo = {run for words in around for run in grams(words)}
+            runs = grams(each.words)
+            told = [run for run in runs if run not in echo] if echo else runs
+            (self._plain if each.plain else self._pressing).update(told)
+            if each.rank is not None:
+                self._ranked[each.rank].update(runs)
+        self._waiting.clear()
 
     def add_inside(self, runs: Iterable[Run], number: int, *, told: bool = False) -> None:
         """Note what stands in or around a request; a later look at the same changes nothing."""
+        self._settle()
         for run in runs:
             self._inside.setdefault(run, {}).setdefault(number, told or run in self._plain)
 
@@ -131,15 +176,20 @@ class Runs:
 
     def rank(self, run: Run) -> int | None:
         """The lowest class of the results that held a run; None: in none, or the user's own."""
+        self._settle()
         found = [rank for rank, runs in self._ranked.items() if run in runs]
         return min(found) if found and run not in self._user else None
 
     def is_cell(self, run: Run) -> bool:
         """Whether a run was a whole cell of a table or record."""
+        for each in self._tables:
+            self._cells.update(each.cells())
+        self._tables.clear()
         return run in self._cells
 
     def where(self, words: Sequence[str]) -> Seen:
         """Where a run of words stood as a whole; a long one by all its runs of four."""
+        self._settle()
         found = _whole(words)
         return Seen(
             user=self._user.issuperset(found),

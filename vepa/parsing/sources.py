@@ -9,28 +9,32 @@ the parser's own memory (`vepa.parsing.provenance`) says.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
-from vepa.corpus.tools import Origin, ToolMetadata
-from vepa.corpus.trajectory import Call, Result, Step, Trajectory
+from vepa.corpus.events import EventRecord
+from vepa.corpus.tools import Origin
+from vepa.corpus.trajectory import Call, Step, Trajectory
 from vepa.parsing.directives import Lexicon, bundled_lexicon
-from vepa.parsing.documents import documents, leaves_of, split_quoted
-from vepa.parsing.provenance import Memory
-from vepa.parsing.text import GRAM, is_distinctive, located_words, words_of
+from vepa.parsing.documents import documents, leaves_of
+from vepa.parsing.instrumented import InstrumentedParser, parse_trajectory
+from vepa.parsing.provenance import Memory, Voice
+from vepa.parsing.text import GRAM, is_distinctive, located_words
+from vepa.parsing.told import Told
+from vepa.policy.schema import Schema
 
-__all__ = ["AGENT", "Leaf", "Source", "SourceKind", "Span", "sources_of"]
+__all__ = ["AGENT", "Leaf", "Source", "SourceKind", "Span", "events_and_sources", "sources_of"]
 
 SourceKind = Literal["user", "message", "document", "tool", "agent"]
-_KINDS: dict[Origin, SourceKind] = {
+_KINDS: dict[Voice, SourceKind] = {
+    "user": "user",
+    "agent": "agent",
     "message_content": "message",
     "retrieved_content": "document",
     "tool_output": "tool",
     "none": "tool",
 }
-#: A longer run is looked for at so many places where its first words stood: cost stays linear.
-_PLACES = 8
 #: In a text of more words, a short run must tell something before it counts as copied.
 _SHORT = GRAM
 _TELLING_LETTERS = 5
@@ -113,13 +117,74 @@ def sources_of(trajectory: Trajectory, lexicon: Lexicon | None = None) -> dict[i
     dict
         Index of a step that is a call -> its leaves, in the order of its arguments.
     """
-    reader = _Reader(trajectory.tools, Memory(lexicon or bundled_lexicon()))
+    memory = Memory(lexicon or bundled_lexicon())
+    reader = _Reader(trajectory.steps, memory)
+    origins = {tool.name: tool.origin for tool in trajectory.tools}
     found: dict[int, list[Leaf]] = {}
-    for step in trajectory.steps:
+    for step in trajectory.steps[: reader.calls_end]:
         if step.call is not None:
-            found[step.index] = [reader.leaf(path, value) for path, value in _parts(step.call)]
-        reader.read(step)
+            found[step.index] = reader.leaves(step)
+        _remember(memory, step, origins)
+        reader.listen(step)
     return found
+
+
+def events_and_sources(
+    trajectory: Trajectory, *, schema: Schema | None = None, lexicon: Lexicon | None = None
+) -> tuple[list[EventRecord], dict[int, list[Leaf]]]:
+    """What `parse_trajectory` and `sources_of` tell, for little more than the first of them.
+
+    Parameters
+    ----------
+    trajectory
+        The episode.
+    schema, lexicon
+        The bundled ones when left out.
+
+    Raises
+    ------
+    InputError
+        When a tool's metadata or a mark does not fit the schema.
+    """
+    if any(step.call is not None and step.call.text is not None for step in trajectory.steps):
+        # For the parser such a call has no arguments, for its sources it is one text: what the
+        # agent said differs, and so does what is remembered.
+        events = list(parse_trajectory(trajectory, schema=schema, lexicon=lexicon))
+        return events, sources_of(trajectory, lexicon)
+    parser = InstrumentedParser(
+        trajectory.tools,
+        trajectory.premises,
+        episode=trajectory.id,
+        schema=schema,
+        lexicon=lexicon,
+    )
+    reader = _Reader(trajectory.steps, parser.memory)
+    events, found = [], {}
+    for at, step in enumerate(trajectory.steps):
+        if step.call is not None:
+            found[step.index] = reader.leaves(step)
+        events += parser.feed(step)
+        if at < reader.calls_end:
+            reader.listen(step)
+    return events, found
+
+
+def _remember(memory: Memory, step: Step, origins: Mapping[str, Origin]) -> None:
+    """Read a step as the parser does, but take a call that is no JSON for what it says."""
+    if step.kind == "answer":
+        memory.answer(step.text or "")
+    elif step.kind == "observation":
+        memory.documents(documents(step.text or ""), "tool_output", None, [])
+    elif step.call is None:
+        memory.user(step.text or "")
+    else:
+        call, result = step.call, step.result
+        around = [call.text] if call.text is not None else list(leaves_of(call.arguments))
+        memory.agent(around)
+        if result is not None:
+            # An error is the service's own text, whatever the tool's results are.
+            origin = origins.get(call.tool, "tool_output") if result.ok else "tool_output"
+            memory.documents(documents(result.content), origin, None, around)
 
 
 def _parts(call: Call) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -141,76 +206,69 @@ def _parts(call: Call) -> Iterator[tuple[tuple[str | int, ...], Any]]:
             yield path, node
 
 
-@dataclass(slots=True)
-class _Told:
-    """Every word that was said, in one row, and where runs of one to four of them first stood.
+class _Part(NamedTuple):
+    """One value in the arguments of a call, and its words with their places in its text."""
 
-    Attributes
-    ----------
-    words
-        None stands between two texts, so that no run reaches from one into the other.
-    owners
-        Of each word, who said it.
-    places
-        Run -> positions in `words`; the first one, of runs of four the first few.
-    work
-        Runs noted and looked up.
-    """
+    path: tuple[str | int, ...]
+    text: str
+    located: list[tuple[str, int, int]]
 
-    words: list[str | None] = field(default_factory=list)
-    owners: list[Source] = field(default_factory=list)
-    places: dict[str, list[int]] = field(default_factory=dict)
-    work: int = 0
 
-    def note(self, text: str, source: Source) -> None:
-        """Read a text."""
-        words = words_of(text)
-        begin = len(self.words)
-        self.words += [*words, None]
-        self.owners += [source] * (len(words) + 1)
-        for at in range(len(words)):
-            for length in range(1, min(GRAM, len(words) - at) + 1):
-                self.work += 1
-                known = self.places.setdefault(" ".join(words[at : at + length]), [])
-                if len(known) < (_PLACES if length == GRAM else 1):
-                    known.append(begin + at)
-
-    def longest(self, words: Sequence[str], at: int) -> tuple[int, int]:
-        """How many words from `at` on stood somewhere as one run, and where; (0, -1): none."""
-        for length in range(min(GRAM, len(words) - at), 0, -1):
-            self.work += 1
-            known = self.places.get(" ".join(words[at : at + length]))
-            if known:
-                ends = [self._reach(words, at, place, length) for place in known]
-                most = max(ends)
-                return most, known[ends.index(most)]
-        return 0, -1
-
-    def _reach(self, words: Sequence[str], at: int, place: int, length: int) -> int:
-        while at + length < len(words) and self.words[place + length] == words[at + length]:
-            length += 1
-            self.work += 1
-        return length
+def _part(path: tuple[str | int, ...], value: Any) -> _Part:
+    """True, false, null and what is empty come from nowhere: no words are looked for."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    traced = isinstance(value, str) or (
+        isinstance(value, int | float) and not isinstance(value, bool)
+    )
+    return _Part(path, text, located_words(text) if traced else [])
 
 
 class _Reader:
-    """Reads an episode step by step and answers for the arguments of the next call."""
+    """Listens to a memory that reads an episode, and answers for the arguments of its calls.
 
-    def __init__(self, tools: Sequence[ToolMetadata], memory: Memory):
-        self._origins = {tool.name: tool.origin for tool in tools}
+    Parameters
+    ----------
+    steps
+        The whole episode: what its calls will ask for is known before the first word is read.
+    memory
+        Reads each step after its leaves were asked for, and before `listen`.
+    """
+
+    def __init__(self, steps: Sequence[Step], memory: Memory):
+        self._parts = {
+            step.index: [_part(path, value) for path, value in _parts(step.call)]
+            for step in steps
+            if step.call is not None
+        }
+        #: Position behind the last call: nothing is asked of what follows.
+        self.calls_end = max((at for at, step in enumerate(steps, 1) if step.call), default=0)
         self._memory = memory
-        self.told = _Told()
+        memory.heard = []
+        self.told: Told[Source] = Told(self._asked())
 
-    def leaf(self, path: tuple[str | int, ...], value: Any) -> Leaf:
-        """One value with its sources; true, false, null and what is empty come from nowhere."""
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        traced = isinstance(value, str) or (
-            isinstance(value, int | float) and not isinstance(value, bool)
-        )
-        return Leaf(path, text, tuple(self._spans(text)) if traced else ())
+    def _asked(self) -> Iterator[list[str]]:
+        for parts in self._parts.values():
+            for part in parts:
+                words = [word for word, _, _ in part.located]
+                yield words
+                for word in words:
+                    yield from ([other] for other in _other_spellings(word))
 
-    def _spans(self, text: str) -> list[Span]:
-        located = located_words(text)
+    def leaves(self, step: Step) -> list[Leaf]:
+        """The values of a call with their sources."""
+        return [
+            Leaf(part.path, part.text, tuple(self._spans(part.located)))
+            for part in self._parts[step.index]
+        ]
+
+    def listen(self, step: Step) -> None:
+        """Take what the memory heard in a step."""
+        # First the call itself: a result that only echoes what the agent wrote is no source of it.
+        for voice, words in self._memory.heard or ():
+            self.told.note(words, Source(_KINDS[voice], step.index))
+        self._memory.heard = []
+
+    def _spans(self, located: Sequence[tuple[str, int, int]]) -> list[Span]:
         words = [word for word, _, _ in located]
         spans: list[Span] = []
         at = 0
@@ -242,43 +300,6 @@ class _Reader:
             return source
         inside = self._memory.inside(list(run))
         return Source(source.kind, source.step, any(not before for before in inside.values()))
-
-    def read(self, step: Step) -> None:
-        """Remember a step."""
-        if step.call is not None:
-            self._read_call(step.index, step.call, step.result)
-        elif step.kind == "answer":
-            self._note(step.text or "", "agent", step.index)
-            self._memory.answer(step.text or "")
-        elif step.kind == "observation":
-            self._read_result(step.index, step.text or "", "tool_output", [])
-        else:
-            own, quoted = split_quoted(step.text or "")
-            self._note(own, "user", step.index)
-            self._note(quoted, "message", step.index)
-            self._memory.user(step.text or "")
-
-    def _read_call(self, index: int, call: Call, result: Result | None) -> None:
-        # First the call itself: a result that only echoes what the agent wrote is no source of it.
-        around = [call.text] if call.text is not None else list(leaves_of(call.arguments))
-        for text in around:
-            self._note(text, "agent", index)
-        self._memory.agent(around)
-        if result is None:
-            return
-        # An error is the service's own text, whatever the tool's results are.
-        origin = self._origins.get(call.tool, "tool_output") if result.ok else "tool_output"
-        self._read_result(index, result.content, origin, around)
-
-    def _read_result(self, index: int, content: str, origin: Origin, around: list[str]) -> None:
-        parts = documents(content)
-        for document in parts:
-            for text in document.texts:
-                self._note(text, _KINDS[origin], index)
-        self._memory.documents(parts, origin, None, around)
-
-    def _note(self, text: str, kind: SourceKind, index: int) -> None:
-        self.told.note(text, Source(kind, index))
 
 
 def _is_telling(run: Sequence[str], words: Sequence[str]) -> bool:

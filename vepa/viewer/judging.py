@@ -9,6 +9,7 @@ from typing import Literal
 from vepa.corpus.events import EventRecord
 from vepa.corpus.trajectory import Trajectory
 from vepa.parsing.instrumented import parse_trajectory
+from vepa.parsing.sources import Leaf, events_and_sources, sources_of
 from vepa.policy.event import UNITS
 from vepa.policy.explain import Explanation, explain
 from vepa.policy.matching import CompiledPolicy, Verdict
@@ -87,11 +88,32 @@ class Judge:
         units
             Those that are needed; the parser is not asked for others.
         """
-        missing = _PARSED & set(units) - {record.unit for record in given}
-        if not missing or (given and not trajectory.tools):
+        missing = _missing(trajectory, given, units)
+        if not missing:
             return given
         parsed = parse_trajectory(trajectory, schema=self.schema)
         return [*given, *(record for record in parsed if record.unit in missing)]
+
+    def events_and_sources(
+        self, trajectory: Trajectory, given: Sequence[EventRecord]
+    ) -> tuple[Sequence[EventRecord], dict[int, list[Leaf]]]:
+        """`events_of` with every unit, and the sources of the arguments, in one reading.
+
+        Parameters
+        ----------
+        trajectory, given
+            As for `events_of`.
+
+        Returns
+        -------
+        tuple
+            The events, and index of a step that is a call -> its leaves.
+        """
+        missing = _missing(trajectory, given, UNITS)
+        if not missing:
+            return given, sources_of(trajectory)
+        parsed, sources = events_and_sources(trajectory, schema=self.schema)
+        return [*given, *(record for record in parsed if record.unit in missing)], sources
 
     @property
     def units(self) -> frozenset[str]:
@@ -135,6 +157,14 @@ class Judge:
         pairs = [(record.label, why.verdict) for record, why in answers]
         found = {_difference(label, said) for label, said in (*pairs, (trajectory.label, verdict))}
         return Judged(verdict, tuple(rules), next((k for k in DISAGREEMENTS if k in found), None))
+
+
+def _missing(
+    trajectory: Trajectory, given: Sequence[EventRecord], units: Collection[str]
+) -> frozenset[str]:
+    if given and not trajectory.tools:
+        return frozenset()
+    return _PARSED & set(units) - {record.unit for record in given}
 
 
 def _difference(label: str | None, verdict: Verdict) -> Disagreement | None:

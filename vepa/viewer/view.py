@@ -8,7 +8,7 @@ from typing import Any
 
 from vepa.corpus.events import EventRecord
 from vepa.corpus.trajectory import Step, Trajectory
-from vepa.parsing.sources import Leaf, sources_of
+from vepa.parsing.sources import Leaf
 from vepa.policy.explain import Explanation
 from vepa.viewer.judging import Judge, Judged
 
@@ -214,12 +214,12 @@ def show_all(subject: Subject, judge: Judge | None = None) -> Shown:
     """
     judge = judge or Judge()
     trajectory = subject.trajectory
-    records = judge.events_of(trajectory, subject.events)
+    records, leaves = judge.events_and_sources(trajectory, subject.events)
     events = [ShownEvent(record, judge.why(record)) for record in records]
     labels = [*_labels(trajectory, records), *subject.labels]
     return Shown(
         subject,
-        _steps(trajectory, events, labels),
+        _steps(trajectory, leaves, events, labels),
         [each for each in events if each.record.unit == "trajectory"],
         [each for each in labels if each.step is None],
         judge.judged(trajectory, records),
@@ -244,9 +244,11 @@ def step_of(record: EventRecord) -> int | None:
 
 
 def _steps(
-    trajectory: Trajectory, events: Sequence[ShownEvent], labels: Sequence[Label]
+    trajectory: Trajectory,
+    leaves: Mapping[int, Sequence[Leaf]],
+    events: Sequence[ShownEvent],
+    labels: Sequence[Label],
 ) -> list[ShownStep]:
-    leaves = sources_of(trajectory)
     at: dict[int | None, list[ShownEvent]] = {}
     for each in events:
         if each.record.unit != "trajectory":
