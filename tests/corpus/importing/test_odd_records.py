@@ -6,11 +6,12 @@ import json
 import os
 import threading
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 from hand_written import imported, traces, write_record
 
-from vepa.corpus.importing import Import
+from vepa.corpus.importing import Import, reading
 from vepa.corpus.importing import containers as containers_of
 from vepa.corpus.trajectory import stream_trajectories, write_trajectories
 from vepa.errors import InputError
@@ -117,3 +118,36 @@ def test_metadata_that_is_not_kept_is_counted(tmp_path):
     assert dict(report.notes.unknown) == {"metadata.labels": 1}
     _, report = imported(write_record(tmp_path / "x.json", chat("{}", metadata=["x"])))
     assert dict(report.notes.unknown) == {"metadata": 1}
+
+
+def test_a_folder_of_files_with_a_record_each_takes_time_by_their_number(tmp_path):
+    for number in range(1500):
+        write_record(tmp_path / f"{number}.json", chat("{}"))
+    digests = 0
+    made = reading.hashlib.blake2b
+
+    def counted(*arguments, **more):
+        nonlocal digests
+        digests += 1
+        return made(*arguments, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reading, "hashlib", SimpleNamespace(blake2b=counted))
+        found, report = imported(tmp_path)
+    ids = [each.id.rpartition("/")[2] for each in found]
+    assert ids == ["1", *(f"1~{number}" for number in range(2, 1501))]
+    assert report.notes.remarks["id used twice, a number was added"] == 1499
+    assert digests < 4 * 1500
+
+
+def test_a_file_of_a_folder_that_cannot_be_opened_costs_only_itself(tmp_path):
+    for name in ("a.json", "c.json"):
+        write_record(tmp_path / name, chat("{}"))
+    (tmp_path / "b.zip.json").write_bytes(b"PK\x03\x04 no archive")
+    found, report = imported(tmp_path)
+    assert len(found) == 2
+    [skipped] = report.told
+    assert skipped.file == str(tmp_path / "b.zip.json")
+    assert "archive" in skipped.message
+    with pytest.raises(InputError, match="archive"):
+        list(Import(tmp_path / "b.zip.json"))

@@ -51,9 +51,21 @@ def records(
     InputError
         When the path cannot be read at all.
     """
-    for file, stream, head in _streams(path):
+    files = _files(path)
+    for file in files:
+        try:
+            yield from _of_file(file, inside, whole)
+        except InputError as error:
+            if files == [path]:
+                raise
+            # One file of a folder that cannot be opened is a bad record among others.
+            yield BadRecord(error.where.file or str(file), 1, None, error, final=True)
+
+
+def _of_file(file: str | Path, inside: Sequence[str], whole: bool) -> Iterator[Record | BadRecord]:
+    for name, stream, head in _streams(file):
         with closing(stream):
-            for found in read_stream(stream, file, inside, whole):
+            for found in read_stream(stream, name, inside, whole):
                 if head and isinstance(found, Record):
                     found = replace(found, head=head)
                 yield found
@@ -62,28 +74,31 @@ def records(
 _Opened = tuple[str, io.BufferedReader, Mapping[str, Any]]
 
 
-def _streams(path: str | Path) -> Iterator[_Opened]:
-    if str(path) == "-":
-        if sys.stdin is None:
-            raise InputError("standard input is closed", remedy="name a file, or pipe one in")
-        yield from _unpacked(name_of(path), _Peeking(sys.stdin.buffer))
-        return
+def _files(path: str | Path) -> Sequence[str | Path]:
+    """The path itself, or the JSON files of a folder."""
+    if str(path) == "-" or not Path(path).is_dir():
+        return [path]
     path = Path(path)
-    if path.is_dir():
-        files = sorted(
-            (each for each in path.rglob("*") if each.is_file() and _is_named_json(each)),
-            key=lambda each: [_natural(part) for part in each.relative_to(path).parts],
+    files = sorted(
+        (each for each in path.rglob("*") if _is_named_json(each) and each.is_file()),
+        key=lambda each: [_natural(part) for part in each.relative_to(path).parts],
+    )
+    if not files:
+        raise InputError(
+            "no JSON file in this folder",
+            where=Where(str(path)),
+            remedy=f"files that end in {', '.join(_SUFFIXES)} are looked at",
         )
-        if not files:
-            raise InputError(
-                "no JSON file in this folder",
-                where=Where(str(path)),
-                remedy=f"files that end in {', '.join(_SUFFIXES)} are looked at",
-            )
+    return files
+
+
+def _streams(path: str | Path) -> Iterator[_Opened]:
+    if str(path) != "-":
+        yield from _unpacked(str(path), _Peeking(_open(Path(path))))
+    elif sys.stdin is None:
+        raise InputError("standard input is closed", remedy="name a file, or pipe one in")
     else:
-        files = [path]
-    for file in files:
-        yield from _unpacked(str(file), _Peeking(_open(file)))
+        yield from _unpacked(name_of(path), _Peeking(sys.stdin.buffer))
 
 
 def _is_named_json(path: Path) -> bool:

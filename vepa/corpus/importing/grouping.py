@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json, to_json
+
+from vepa.errors import SettingError, Where
 
 __all__ = ["Gathered", "Link"]
 
@@ -34,11 +37,29 @@ class Link:
 
 
 class Gathered:
-    """A temporary table of pieces; a context manager that removes it."""
+    """A temporary table of pieces; a context manager that removes it.
+
+    Raises
+    ------
+    SettingError
+        From the context manager, when the disk of temporary files is full.
+    """
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="vepa-import-")
-        self._base = sqlite3.connect(Path(self._folder.name) / "pieces.db", isolation_level=None)
+        try:
+            self._open()
+        except (sqlite3.OperationalError, OSError) as error:
+            raise _no_room(error) from None
+
+    def _open(self) -> None:
+        folder = tempfile.mkdtemp(prefix="vepa-import-")
+        try:
+            self._base = sqlite3.connect(Path(folder) / "pieces.db", isolation_level=None)
+            self._begin()
+        finally:  # a file without a name is gone with its process, however that ends
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _begin(self) -> None:
         for setting in (
             "journal_mode=OFF", "synchronous=OFF", f"cache_size=-{_CACHE_KIB}", "temp_store=FILE",
         ):  # fmt: skip
@@ -58,9 +79,10 @@ class Gathered:
     def __enter__(self) -> Gathered:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._base.close()
-        self._folder.cleanup()
+        if isinstance(error, sqlite3.OperationalError):
+            raise _no_room(error) from None
 
     def add(self, key: str, piece: Any, record: int) -> None:
         """Keep a piece of the record of that number, or a `Link`."""
@@ -104,6 +126,14 @@ class Gathered:
                 self._recent.clear()
             known = self._recent[key] = int(found.fetchone()[0])
         return known
+
+
+def _no_room(error: Exception) -> SettingError:
+    return SettingError(
+        f"the pieces of the traces cannot be gathered: {error}",
+        where=Where(tempfile.gettempdir()),
+        remedy="make room there, or name another folder: TMPDIR=FOLDER",
+    )
 
 
 def _kept(piece: Any) -> bytes:

@@ -26,6 +26,8 @@ __all__ = ["Import", "read_traces"]
 
 #: So many records are looked at to find the format.
 _LOOKED_AT = 5
+#: So many numbers of an id are tried each time; what is taken more often is remembered.
+_TRIED_AGAIN = 8
 _TAKEN = "traces are JSON Lines or JSON: in a file, a folder or an archive, with gzip or without"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -75,6 +77,8 @@ class Import:
         self._prefix: str | None = None
         #: Eight bytes an id: what 2 GB of traces have of them fits.
         self._ids: set[bytes] = ids if ids is not None else set()
+        #: Id that came often -> number that may be free; thousands of files may hold a record 1.
+        self._tried: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Trajectory]:
         kind, whole = self._decide()
@@ -232,9 +236,13 @@ class Import:
     def _distinct(self, name: str) -> str:
         found, number = name, 2
         while (key := hashlib.blake2b(found.encode(), digest_size=8).digest()) in self._ids:
+            if number == 2:
+                number = self._tried.get(name, 2)
             found, number = f"{name}~{number}", number + 1
         if found != name:
             self.report.notes.remark("id used twice, a number was added")
+            if number > _TRIED_AGAIN:
+                self._tried[name] = number
         self._ids.add(key)
         return found
 
