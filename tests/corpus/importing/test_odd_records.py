@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -151,3 +152,24 @@ def test_a_file_of_a_folder_that_cannot_be_opened_costs_only_itself(tmp_path):
     assert "archive" in skipped.message
     with pytest.raises(InputError, match="archive"):
         list(Import(tmp_path / "b.zip.json"))
+
+
+def test_an_archive_without_a_header_is_read_as_a_whole(tmp_path):
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
+        for name in ("samples/1.json", "others/2.json"):
+            archive.writestr(name, json.dumps(chat("{}")))
+    found, report = imported(tmp_path / "runs.zip")
+    assert (len(found), report.records) == (2, 2)
+
+
+def test_files_with_gzip_within_an_archive_are_read(tmp_path):
+    line = json.dumps(chat("{}")).encode() + b"\n"
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
+        archive.writestr("a.jsonl.gz", gzip.compress(line * 2))
+        archive.writestr("b.json.gz", line)
+        archive.writestr("c.jsonl", line)
+    found, report = imported(tmp_path / "runs.zip")
+    assert len(found) == 3
+    [skipped] = report.told
+    assert skipped.file == f"{tmp_path / 'runs.zip'}!b.json.gz"
+    assert "gzip" in skipped.message

@@ -169,7 +169,7 @@ def _unpacked(file: str, stream: _Peeking) -> Iterator[_Opened]:
 
 
 def _members(file: str, stream: IO[bytes]) -> Iterator[_Opened]:
-    """The JSON files of an archive; of one with a folder `samples` those, the others are its head.
+    """The JSON files of an archive; of one with a header and a folder `samples` only the latter.
 
     That is how Inspect keeps a log.
     """
@@ -179,11 +179,14 @@ def _members(file: str, stream: IO[bytes]) -> Iterator[_Opened]:
             names = [each for each in archive.namelist() if _is_named_json(Path(each))]
             if not names:
                 raise InputError("no JSON file in this archive", where=Where(file))
-            samples = [each for each in names if each.startswith("samples/")]
             heads = [each for each in ("header.json", "_journal/start.json") if each in names]
-            head = _head(archive, heads[0]) if samples and heads else NO_HEAD
+            samples = [each for each in names if heads and each.startswith("samples/")]
+            head = _head(archive, heads[0]) if samples else NO_HEAD
             for name in sorted(samples or names, key=_natural):
-                yield f"{file}!{name}", _Peeking(open_member(archive, name)), head
+                member: Any = open_member(archive, name)
+                if name.lower().endswith(".gz"):
+                    member = gzip.GzipFile(fileobj=member)
+                yield f"{file}!{name}", _Peeking(member), head
     except (zipfile.BadZipFile, NotImplementedError, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"this archive cannot be read: {error}",
