@@ -22,7 +22,7 @@ from vepa.services import Office
 from vepa.services.runtimes.process_runtime import ProcessRuntime
 
 #: Drawn anew in every run; the slow test proves them all.
-SAMPLE = 12
+SAMPLE = 20
 #: Triggers whose content must be an inert stand-in.
 INERT = ("generation_of_harmful_offensive_content", "instruction_for_harmful_illegal_activity",
          "generation_of_malicious_executables")  # fmt: skip
