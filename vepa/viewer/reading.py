@@ -17,6 +17,7 @@ __all__ = ["Traces", "find", "near"]
 
 #: So many ids are named in a message, and so many are compared with one that is not there.
 _NAMED, _COMPARED = 12, 10_000
+_LONGEST = 120
 
 
 class Traces:
@@ -77,8 +78,14 @@ def near(name: str, ids: Sequence[str]) -> str:
     parts = {each.split("/")[0]: each for each in ids}
     close += [parts[part] for part in get_close_matches(name, list(parts), n=3)]
     if close:
-        return "nearest: " + ", ".join(map(visible, dict.fromkeys(close)))
+        return "nearest: " + ", ".join(map(_told, dict.fromkeys(close)))
     if not ids:
         return ""
     more = " …" if len(ids) > _NAMED else ""
-    return "there are: " + ", ".join(map(visible, islice(dict.fromkeys(ids), _NAMED))) + more
+    return "there are: " + ", ".join(map(_told, islice(dict.fromkeys(ids), _NAMED))) + more
+
+
+def _told(name: str) -> str:
+    """An id in a message: in one line, and no longer than one can read."""
+    line = visible(name).replace("\n", "\\n")
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
