@@ -18,6 +18,7 @@ from vepa.parsing.instrumented import (
     parse_step,
     parse_trajectory,
 )
+from vepa.parsing.sources import events_and_sources, sources_of
 from vepa.policy import bundled_schema
 
 pytestmark = pytest.mark.property
@@ -102,6 +103,25 @@ def test_the_same_episode_gives_the_same_bytes_however_it_is_read(lines):
         if last:
             one_by_one.append(last)
     assert [record.model_dump_json() for record in one_by_one] == whole
+
+
+def written_as(trajectory: Trajectory, texts: list[str | None]) -> Trajectory:
+    """The same episode, some of whose calls are no JSON but a text."""
+    data: dict[str, Any] = trajectory.model_dump()
+    for step, text in zip(data["steps"], texts, strict=False):
+        if step["call"] is not None and text is not None:
+            step["call"] |= {"text": text, "arguments": {}}
+    return Trajectory.model_validate(data)
+
+
+@given(lines=EPISODES, known=st.booleans(), texts=st.lists(st.none() | st.text(max_size=9)))
+def test_one_reading_tells_what_two_tell(lines, known, texts):
+    trajectory = written_as(episode("e", "petra", lines), texts)
+    if not known:
+        trajectory = trajectory.model_copy(update={"tools": []})
+    events, sources = events_and_sources(trajectory)
+    assert events == list(parse_trajectory(trajectory))
+    assert sources == sources_of(trajectory)
 
 
 @given(lines=EPISODES, label=st.text(max_size=8))
