@@ -65,7 +65,7 @@ def test_a_policy_of_another_unit_is_told(vepa: Any, folder: Path) -> None:
     [
         (("--label", "refuse"), lambda of: of.label == "refuse"),
         (("--label", "none"), lambda of: of.label is None),
-        (("--format", "inspect"), lambda of: of.format == "inspect"),
+        (("--imported", "inspect"), lambda of: of.format == "inspect"),
         (("--task", "mail-*"), lambda of: of.task.startswith("mail-")),
         (
             ("--tool", "payments_*", "--model", "alpha/*"),
@@ -80,6 +80,15 @@ def test_filters(vepa: Any, folder: Path, options: tuple[str, ...], holds: Any) 
     ran = vepa("show", folder / "t.jsonl", "--json", *options)
     wanted = [each.id for each in invented(80) if holds(each)]
     assert [row["id"] for row in ran.json["trajectories"]] == wanted
+
+
+def test_a_pipe_of_another_format_is_shown_when_it_is_named(vepa: Any, folder: Path) -> None:
+    log = folder / "log.json"
+    log.write_text('[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]')
+    ran = vepa("show", log, "--json", "--format", "openai-chat")
+    assert [row["format"] for row in ran.json["trajectories"]] == ["openai-chat"]
+    assert "openai-chat" in vepa("show", log, "--format", "openai-caht").err
+    assert "--imported" in vepa("show", "--format", "openai-chat").err
 
 
 def test_a_policy_adds_verdicts_and_filters(vepa: Any, folder: Path) -> None:

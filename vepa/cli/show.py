@@ -68,7 +68,13 @@ def show(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option("--format", metavar="GLOB", help="List only what was imported from it."),
+        typer.Option("--format", metavar="NAME", help="As `vepa import` takes it, for a file."),
+    ] = None,
+    imported: Annotated[
+        str | None,
+        typer.Option(
+            "--imported", metavar="GLOB", help="List only what was imported from this format."
+        ),
     ] = None,
     tool: Annotated[
         str | None, typer.Option("--tool", metavar="GLOB", help="List only where it was called.")
@@ -130,13 +136,13 @@ def show(
 
     out = Output(json)
     wanted = Wanted(
-        task, model, format, tool, label, tripped, ending, grep, verdict, differs, field or ()
+        task, model, imported, tool, label, tripped, ending, grep, verdict, differs, field or ()
     )
     check_words(tripped, ending)
     if html is not None and what is not None:
         not_over_itself([what.partition("#")[0], *map(str, events or [])], str(html))
     source = source_of(
-        Project(project), what, id, folder, wanted, events or [], policy, schema, limit
+        Project(project), what, id, folder, wanted, events or [], policy, schema, limit, format
     )
     if html is not None:
         _write(out, source, html)

@@ -100,6 +100,7 @@ def source_of(
     policy: Path | None,
     schema: Path | None,
     limit: int | None,
+    format: str | None,
 ) -> Source:
     """What the arguments of the command mean.
 
@@ -112,7 +113,12 @@ def source_of(
     folders = folders_of(project, folder)
     judge = Judge(policy_of(policy, schema) if policy else None, schema_of(schema))
     wanted.checked(judge.schema, policy=policy is not None)
-    many, one = _found(what, id, folders)
+    many, one = _found(what, id, folders, format)
+    if format is not None and not isinstance(many, Traces):
+        raise SettingError(
+            "--format says how a file is read, and episodes have a form of their own",
+            remedy="name a file; --imported keeps what was imported from a format",
+        )
     if one is not None and (used := _used(wanted, limit)):
         raise SettingError(
             f"{', '.join(used)} and an episode do not go together",
@@ -124,7 +130,7 @@ def source_of(
 
 
 def _found(
-    what: str | None, id: str | None, folders: list[Path]
+    what: str | None, id: str | None, folders: list[Path], format: str | None
 ) -> tuple[Episodes | Traces, Subject | None]:
     if what is None:
         return Episodes(folders), None
@@ -132,11 +138,11 @@ def _found(
     if id is not None and not mark:
         mark, wanted = "#", id
     if mark and (_is_path(file) or file.endswith(".jsonl")):
-        traces = Traces(file)
+        traces = Traces(file, format)
         return traces, find(traces, wanted)
     if not what.endswith(SUFFIX) and (_is_path(what) or what.endswith(".jsonl")):
         place = Path(what)
-        return (Episodes([place]) if holds_episodes(place) else Traces(what)), None
+        return (Episodes([place]) if holds_episodes(place) else Traces(what, format)), None
     if id is not None:
         raise SettingError(
             f"{what!r} is no file, so there is no {id!r} in it",

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from vepa.corpus.importing.reading import Import
+from vepa.corpus.importing import AUTO, Import
 from vepa.errors import InputError, Where
 from vepa.files import name_of
 from vepa.viewer.signs import visible
@@ -26,7 +26,9 @@ class Traces:
     Parameters
     ----------
     path
-        File, folder or archive; `-` is standard input, with trajectories of this project.
+        File, folder or archive; `-` is standard input.
+    format
+        As `Import` takes it; None finds out, and takes standard input as this project's own.
 
     Raises
     ------
@@ -34,10 +36,10 @@ class Traces:
         While it is iterated: when the file cannot be read or no format fits.
     """
 
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, format: str | None = None):
         self.path = path
         # What stands in a pipe cannot be looked at twice to find its format.
-        self._import = Import(path, "vepa") if str(path) == "-" else Import(path)
+        self._import = Import(path, format or ("vepa" if str(path) == "-" else AUTO))
 
     def __iter__(self) -> Iterator[Subject]:
         for trajectory in self._import:

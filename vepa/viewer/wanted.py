@@ -32,7 +32,7 @@ class Wanted:
 
     Attributes
     ----------
-    task, model, format, tool
+    task, model, imported, tool
         Patterns (`finance-*`); of the tools one has to match.
     label
         `allow`, `refuse`, or `none` for a trajectory without a label.
@@ -52,7 +52,7 @@ class Wanted:
 
     task: str | None = None
     model: str | None = None
-    format: str | None = None
+    imported: str | None = None
     tool: str | None = None
     label: str | None = None
     tripped: str | None = None
@@ -99,7 +99,7 @@ class Wanted:
 
     def _by_head(self, subject: Subject) -> bool:
         of = subject.trajectory
-        patterns = ((self.task, of.task), (self.model, of.model), (self.format, of.format))
+        patterns = ((self.task, of.task), (self.model, of.model), (self.imported, of.format))
         return (
             all(_fits(pattern, name or "") for pattern, name in patterns)
             and (self.tool is None or any(_fits(self.tool, name) for name in tools_of(of)))
