@@ -85,7 +85,7 @@ class Annotator:
         self.rules = rules
         self.prompt = prompt or load_prompt(Project(), TEMPLATE)
         self._model = model
-        self._tokens = tokens
+        self.tokens = tokens
         schema = schema or bundled_schema()
         self._shape = answer_shape(rules.taxonomy, schema)
         self._fields = told_fields(schema)
@@ -93,7 +93,7 @@ class Annotator:
 
     def request(self, item: StepItem) -> ModelRequest:
         """What the reader receives about a step, whoever it is."""
-        shown = excerpt(item.shown, self._tokens)
+        shown = excerpt(item.shown, self.tokens)
         block = "\n".join((f"<trace-{shown.tag}>", *shown.lines, f"</trace-{shown.tag}>"))
         after = self._told("after", shown.tag, item.step)
         return ModelRequest(
@@ -136,13 +136,28 @@ class Annotator:
         items: Iterable[StepItem],
         *,
         workers: int = 8,
-        progress: Callable[[Judged], None] | None = None,
+        keep: Callable[[Judged], None] | None = None,
     ) -> Iterator[tuple[StepItem, Judged]]:
-        """Every step, in order, several requests at once; raises as `judge`, after what is done."""
-        for item, judged in in_order(items, self.judge, workers):
-            if progress is not None:
-                progress(judged)
-            yield item, judged
+        """Every step, in order, several requests at once; raises as `judge`, after what is done.
+
+        Parameters
+        ----------
+        items
+            Read as they are needed.
+        workers
+            Requests at the same time.
+        keep
+            Gets each judgement as soon as it is there, from several threads: what is paid for is
+            kept before anything waits for its turn.
+        """
+
+        def kept(item: StepItem) -> Judged:
+            judged = self.judge(item)
+            if keep is not None:
+                keep(judged)
+            return judged
+
+        return in_order(items, kept, workers)
 
     def _judgement(
         self, request: ModelRequest, reply: ModelReply, item: StepItem
