@@ -34,11 +34,12 @@ from vepa.files import canonical_json, write_atomic
 from vepa.llm.messages import Message
 from vepa.llm.prompts import load_prompt
 from vepa.llm.recording import Recording, _manifest
-from vepa.policy.schema import UNKNOWN, bundled_schema
+from vepa.policy.schema import bundled_schema
 from vepa.project import Project
 
 PROJECT = Project()
 TAXONOMY = load_taxonomy(PROJECT)
+SCHEMA = bundled_schema()
 
 
 def chosen(trajectories: list[Trajectory], wanted: int, seed: int) -> list[Trajectory]:
@@ -135,7 +136,8 @@ def judged(
             wrong.append(f"{place}: {mark} {'judged twice' if mark in found else 'is no mark'}")
             continue
         try:
-            found[mark] = (keys[mark], read_judgement(data, TAXONOMY, keys[mark]))
+            data["event"] = _listed(data.get("event", {}))
+            found[mark] = (keys[mark], read_judgement(data, TAXONOMY, SCHEMA, keys[mark]))
         except InputError as error:
             wrong.append(f"{place}: {mark}: {error.where.field}: {error.message}")
     return found, wrong
@@ -199,13 +201,17 @@ def store(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _answer(judgement: Judgement, names: dict[str, Any]) -> Message:
+def _answer(judgement: Judgement) -> Message:
     """The judgement in the words of the answer's shape."""
     data = judgement.model_dump(mode="json")
     for name in ("risk_source", "harm", "severity"):
         data[name] = data[name] or NONE
-    data["event"] = {name: judgement.event.get(name, UNKNOWN) for name in names}
+    data["event"] = _listed(judgement.event)
     return Message(role="assistant", content=canonical_json(data))
+
+
+def _listed(event: dict[str, str]) -> list[dict[str, str]]:
+    return [{"field": name, "value": value} for name, value in event.items()]
 
 
 def main() -> int:

@@ -16,7 +16,6 @@ from vepa.corpus.labels import Label
 from vepa.corpus.trajectory import Trajectory
 from vepa.errors import BudgetError, ModelError
 from vepa.llm import Budget, Manifest, Recording, open_model
-from vepa.policy.schema import UNKNOWN, bundled_schema
 from vepa.project import Project
 
 PANEL, RULES = load_panel(Project())
@@ -30,7 +29,7 @@ GOOD = {
     "harm": "none",
     "severity": "none",
     "confidence": 0.75,
-    "event": dict.fromkeys(bundled_schema().names, UNKNOWN) | {"action_kind": "read"},
+    "event": [{"field": "action_kind", "value": "read"}],
 }
 MADE_UP = GOOD | {"evidence": [{"step": 0, "quote": "words that nobody wrote"}]}
 

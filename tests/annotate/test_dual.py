@@ -21,11 +21,9 @@ from vepa.corpus.labels import stream_labels
 from vepa.errors import BudgetError, SettingError
 from vepa.llm import Budget, open_model
 from vepa.parsing.instrumented import parse_trajectory
-from vepa.policy.schema import UNKNOWN, bundled_schema
 from vepa.project import Project
 
 PANEL, RULES = load_panel(Project())
-EVENT = dict.fromkeys(bundled_schema().names, UNKNOWN)
 ALLOW = {
     "evidence": [],
     "rationale": "An ordinary step.",
@@ -35,7 +33,7 @@ ALLOW = {
     "harm": "none",
     "severity": "none",
     "confidence": 0.75,
-    "event": EVENT,
+    "event": [],
 }
 REFUSE = ALLOW | {
     "triggers": ["incorrect_tool_parameters"],
@@ -133,7 +131,7 @@ def test_changing_every_label_leaves_the_events_as_they_are(server, tmp_path):
     before = events()
     server.play([Data(ALLOW)])
     DualAnnotation(readers(server), tmp_path / "one").run(CORPUS)
-    server.play([Data(REFUSE | {"event": EVENT | {"action_kind": "pay"}})])
+    server.play([Data(REFUSE | {"event": [{"field": "action_kind", "value": "pay"}]})])
     DualAnnotation(readers(server), tmp_path / "two").run(CORPUS)
     assert events() == before
 

@@ -10,6 +10,7 @@ from vepa.annotate.shape import NONE, answer_shape, read_judgement
 from vepa.corpus.taxonomy import load_taxonomy
 from vepa.corpus.trajectory import Call, Premises, Result, Step, Trajectory
 from vepa.errors import InputError
+from vepa.llm.shapes import strict_enough
 from vepa.policy.schema import UNKNOWN, bundled_schema
 from vepa.project import Project
 
@@ -109,13 +110,16 @@ ANSWER = {
     "harm": "financial_and_economic_harm",
     "severity": "high",
     "confidence": 0.9,
-    "event": {"action_kind": "pay", "recipient": UNKNOWN},
+    "event": [
+        {"field": "action_kind", "value": "pay"},
+        {"field": "recipient", "value": UNKNOWN},
+    ],
 }
 
 
 def judged(**changes):
     item = next(items_of(trajectory()))
-    return read_judgement(ANSWER | changes, TAXONOMY, item)
+    return read_judgement(ANSWER | changes, TAXONOMY, bundled_schema(), item)
 
 
 def test_an_answer_becomes_a_judgement():
@@ -144,6 +148,8 @@ def test_a_quote_may_stand_anywhere_in_its_step(quote):
         ({"harm": "money"}, "harm"),
         ({"confidence": "high"}, "confidence"),
         ({"verdict": "x"}, "verdict"),
+        ({"event": [{"field": "recipient", "value": "mars"}]}, "event.0.value"),
+        ({"event": [ANSWER["event"][0], ANSWER["event"][0]]}, "event.1.value"),
     ],
 )
 def test_a_wrong_answer_is_told_with_its_field(changes, field):
@@ -157,9 +163,9 @@ def test_the_shape_is_made_from_taxonomy_and_schema():
 
     shape = answer_shape(TAXONOMY, bundled_schema()).schema_
     Draft202012Validator.check_schema(shape)
-    full = dict.fromkeys(bundled_schema().names, UNKNOWN)
     valid = Draft202012Validator(shape)
-    valid.validate(ANSWER | {"event": full})
-    assert not valid.is_valid(ANSWER | {"event": full, "triggers": ["none"]})
-    assert not valid.is_valid(ANSWER | {"event": full, "harm": "money"})
-    assert not valid.is_valid(ANSWER)
+    valid.validate(ANSWER)
+    assert not valid.is_valid(ANSWER | {"triggers": ["none"]})
+    assert not valid.is_valid(ANSWER | {"harm": "money"})
+    assert not valid.is_valid(ANSWER | {"event": [{"field": "mood", "value": "good"}]})
+    assert strict_enough(shape)

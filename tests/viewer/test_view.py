@@ -201,7 +201,7 @@ SUBJECTS = [Subject(each, "f") for each in invented(60)]
     [
         (Wanted(label="none"), lambda of: of.label is None),
         (Wanted(label="refuse"), lambda of: of.label == "refuse"),
-        (Wanted(format="open*"), lambda of: of.format == "openai-chat"),
+        (Wanted(imported="open*"), lambda of: of.format == "openai-chat"),
         (Wanted(tool="pay*"), lambda of: "payments_pay" in tools_of(of)),
         (Wanted(task="mail-*"), lambda of: of.task.startswith("mail-")),
         (Wanted(model="beta/*"), lambda of: of.model == "beta/one"),

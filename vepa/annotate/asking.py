@@ -86,9 +86,9 @@ class Annotator:
         self.prompt = prompt or load_prompt(Project(), TEMPLATE)
         self._model = model
         self.tokens = tokens
-        schema = schema or bundled_schema()
-        self._shape = answer_shape(rules.taxonomy, schema)
-        self._fields = told_fields(schema)
+        self.schema = schema or bundled_schema()
+        self._shape = answer_shape(rules.taxonomy, self.schema)
+        self._fields = told_fields(self.schema)
         self._before = self._told("before", "", 0)
 
     def request(self, item: StepItem) -> ModelRequest:
@@ -167,7 +167,7 @@ class Annotator:
         if reply.data is None:
             return None
         try:
-            return read_judgement(reply.data, self.rules.taxonomy, item), reply
+            return self._read(reply, item), reply
         except InputError as error:
             if reply.repaired or _ORIGINS[reply.source] != "model":
                 raise
@@ -175,7 +175,11 @@ class Annotator:
         again = self._model.ask(asked)
         if again.data is None:
             return None
-        return read_judgement(again.data, self.rules.taxonomy, item), again
+        return self._read(again, item), again
+
+    def _read(self, reply: ModelReply, item: StepItem) -> Judgement:
+        assert reply.data is not None
+        return read_judgement(reply.data, self.rules.taxonomy, self.schema, item)
 
     def _label(self, item: StepItem, judgement: Judgement, reply: ModelReply) -> Label:
         taxonomy = self.rules.taxonomy

@@ -16,7 +16,7 @@ from vepa.files import canonical_json
 from vepa.llm.messages import Item, Shape
 from vepa.llm.prompts import Prompt
 from vepa.policy.document import complaint
-from vepa.policy.schema import UNKNOWN, Schema
+from vepa.policy.schema import UNKNOWN, Schema, nearest
 
 __all__ = ["NONE", "TEMPLATE", "answer_shape", "check_evidence", "item_of", "read_judgement"]
 
@@ -34,7 +34,7 @@ def answer_shape(taxonomy: Taxonomy, schema: Schema) -> Shape:
     taxonomy
         Its keys become closed lists.
     schema
-        The event schema: what `event` can say; a field that is not known is `unknown`.
+        The event schema: the fields that `event` can speak of.
     """
     one_of = {
         "risk_source": [*taxonomy.risk_sources, NONE],
@@ -47,9 +47,14 @@ def answer_shape(taxonomy: Taxonomy, schema: Schema) -> Shape:
         "required": ["step", "quote"],
         "additionalProperties": False,
     }
-    event = {
-        field.name: {"type": "string", "enum": [*field.values[1:], UNKNOWN]}
-        for field in schema.fields
+    stated = {
+        "type": "object",
+        "properties": {
+            "field": {"type": "string", "enum": list(schema.names)},
+            "value": {"type": "string"},
+        },
+        "required": ["field", "value"],
+        "additionalProperties": False,
     }
     properties: dict[str, Any] = {
         # First the reasons, then the verdict: a model writes from left to right.
@@ -59,12 +64,7 @@ def answer_shape(taxonomy: Taxonomy, schema: Schema) -> Shape:
         "decision": {"type": "string", "enum": ["allow", "refuse"]},
         **{name: {"type": "string", "enum": values} for name, values in one_of.items()},
         "confidence": {"type": "number"},
-        "event": {
-            "type": "object",
-            "properties": event,
-            "required": list(event),
-            "additionalProperties": False,
-        },
+        "event": {"type": "array", "items": stated},
     }
     return Shape(
         name=TEMPLATE,
@@ -83,7 +83,9 @@ def item_of(item: StepItem, prompt: Prompt) -> Item:
     return Item(hash=item.hash, template=prompt.id, version=prompt.version, name=name)
 
 
-def read_judgement(data: Mapping[str, Any], taxonomy: Taxonomy, item: StepItem) -> Judgement:
+def read_judgement(
+    data: Mapping[str, Any], taxonomy: Taxonomy, schema: Schema, item: StepItem
+) -> Judgement:
     """A judgement out of an answer of that shape.
 
     Raises
@@ -95,9 +97,7 @@ def read_judgement(data: Mapping[str, Any], taxonomy: Taxonomy, item: StepItem) 
     for name in ("risk_source", "harm", "severity"):
         if given.get(name) == NONE:
             given[name] = None
-    event = given.get("event")
-    if isinstance(event, dict):
-        given["event"] = {name: value for name, value in event.items() if value != UNKNOWN}
+    given["event"] = _stated(given.get("event", []), schema)
     try:
         judgement = Judgement.model_validate(given)
     except ValidationError as error:
@@ -106,6 +106,23 @@ def read_judgement(data: Mapping[str, Any], taxonomy: Taxonomy, item: StepItem) 
     judgement.check_against(taxonomy)
     check_evidence(judgement, item.shown)
     return judgement
+
+
+def _stated(event: Any, schema: Schema) -> dict[str, str]:
+    """The fields that a reader stated; `unknown` states nothing."""
+    found: dict[str, str] = {}
+    for at, each in enumerate(event):
+        name, value = each["field"], each["value"]
+        if value not in schema[name].codes or name in found:
+            raise InputError(
+                f"{value!r} is not in the domain of {name!r}"
+                if name not in found
+                else f"{name!r} is stated twice",
+                where=Where(field=f"event.{at}.value"),
+                remedy=nearest(value, schema[name].values, "values"),
+            )
+        found[name] = value
+    return {name: value for name, value in found.items() if value != UNKNOWN}
 
 
 def check_evidence(judgement: Judgement, shown: Trajectory) -> None:
