@@ -211,7 +211,12 @@ def _answer(judgement: Judgement) -> Message:
 
 
 def _listed(event: dict[str, str]) -> list[dict[str, str]]:
-    return [{"field": name, "value": value} for name, value in event.items()]
+    """Statements in the words of the schema; readers by hand are not told these words."""
+    return [
+        {"field": name, "value": value}
+        for name, value in event.items()
+        if name in SCHEMA and value in SCHEMA[name].codes
+    ]
 
 
 def main() -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+#: Tests that call litellm, which takes ten seconds to load: one worker does for all of them.
+LITELLM = ("tests/llm/", "tests/parsing/llm/", "tests/annotate/")
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -13,6 +16,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     worker. Before xdist's own hook, which reads the marks.
     """
     for item in items:
+        if item.nodeid.startswith(LITELLM):
+            item.add_marker(pytest.mark.xdist_group("litellm"))
+            continue
         made = getattr(item, "_fixtureinfo", None)
         if made is None or item.get_closest_marker("xdist_group") is not None:
             continue

@@ -179,6 +179,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_predictions_do_not_depend_on_the_hash_seed(rjudge_path):
     seen = {

@@ -40,6 +40,7 @@ def events():
     return bundled_events()
 
 
+@pytest.mark.slow  # `make verify` runs the benchmarks as well
 def test_every_part_runs_and_is_written(tmp_path, capsys):
     affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     assert run.main(["--tiny", "--out", str(tmp_path)]) == 0

@@ -77,6 +77,7 @@ def learned(archive, seed=0):
     return json.dumps(result.to_dict()), result.policy.to_json()
 
 
+@pytest.mark.slow
 def test_archives_that_were_made_before_play_no_part():
     alone = learned(archive_of(drawn(100, law, seed=1)))
     for seed in range(12):  # of the same size, gone at once: their places in memory are used again

@@ -54,6 +54,7 @@ def record(office: Office, calls: list[tuple[str, dict]], role: str):
         return recorder.trajectory()
 
 
+@pytest.mark.slow  # test_contract resets every service, test_blind compares what models receive
 def test_the_same_episode_reads_the_same_after_a_reset_and_in_another_office(office, other, nine):
     calls = episode(nine)
     assert len(calls) == CALLS_OF_AN_EPISODE

@@ -144,9 +144,16 @@ class _Check:
         """It answers, and the second time as the first time."""
         first = self._once(tool)
         if not first.ok:
-            return f"answered {first.content[:300]}"
+            return self._told(first)
         second = self._once(tool)
         return "" if second.content == first.content else _difference(first, second)
+
+    def _told(self, outcome: Outcome) -> str:
+        """What it answered; of a fault of its own also what the service wrote about it."""
+        told = f"answered {outcome.content[:300]}"
+        if '"status": 5' in outcome.content:
+            told += f"; its log ends with: {self._office.logs(self._environment.name, 15)}"
+        return told
 
     def _reading(self, reads: Sequence[Tool]) -> str:
         """No tool that says `read` has changed the state; where one has, which."""
@@ -164,7 +171,7 @@ class _Check:
         """It changes the state, and answers as the first time after a reset."""
         first = self._once(tool)
         if not first.ok:
-            return f"answered {first.content[:300]}"
+            return self._told(first)
         if not self._at_seed():
             return f"its effect is `{tool.effect}`, and the state has not changed"
         self._back()
