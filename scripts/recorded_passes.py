@@ -25,7 +25,7 @@ import yaml
 
 from vepa.annotate.items import StepItem, items_of
 from vepa.annotate.reading import Batch, make_batches
-from vepa.annotate.shape import NONE, TEMPLATE, answer_shape, item_of, read_judgement
+from vepa.annotate.shape import NONE, TEMPLATE, item_of, read_judgement
 from vepa.corpus.labels import Judgement
 from vepa.corpus.taxonomy import load_taxonomy
 from vepa.corpus.trajectory import Trajectory, stream_trajectories
@@ -191,12 +191,10 @@ def store(arguments: argparse.Namespace) -> int:
     prompt = load_prompt(PROJECT, TEMPLATE)
     target = arguments.recording or Path("data/recorded") / arguments.name
     recording = Recording.create(target, _manifest(arguments.manifest))
-    names = answer_shape(TAXONOMY, bundled_schema()).schema_["properties"]["event"]["properties"]
     for mark in sorted(found):
         item, judgement = found[mark]
-        recording.add(
-            item_of(item, prompt).model_copy(update={"name": None}), _answer(judgement, names)
-        )
+        about = item_of(item, prompt).model_copy(update={"name": None})
+        recording.add(about, _answer(judgement))
     print(f"{len(found)} judgements in {target}")
     return 0
 
