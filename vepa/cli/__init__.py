@@ -15,6 +15,7 @@ import typer
 
 from vepa import __version__
 from vepa.cli import (
+    annotate,
     bench,
     collect,
     decide,
@@ -79,6 +80,7 @@ app.add_typer(tasks.app, name="tasks")
 app.command("collect")(collect.collect)
 app.command("parse")(parse.parse)
 app.command("show")(show.show)
+app.command("annotate")(annotate.annotate)
 app.command("import")(traces.import_traces)
 app.command("fetch")(fetch.fetch)
 
