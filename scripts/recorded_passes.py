@@ -33,7 +33,7 @@ from vepa.errors import InputError
 from vepa.files import canonical_json, write_atomic
 from vepa.llm.messages import Message
 from vepa.llm.prompts import load_prompt
-from vepa.llm.recording import Recording, _manifest
+from vepa.llm.recording import Recording, read_manifest
 from vepa.policy.schema import bundled_schema
 from vepa.project import Project
 
@@ -190,7 +190,7 @@ def store(arguments: argparse.Namespace) -> int:
         return 1
     prompt = load_prompt(PROJECT, TEMPLATE)
     target = arguments.recording or Path("data/recorded") / arguments.name
-    recording = Recording.create(target, _manifest(arguments.manifest))
+    recording = Recording.create(target, read_manifest(arguments.manifest))
     for mark in sorted(found):
         item, judgement = found[mark]
         about = item_of(item, prompt).model_copy(update={"name": None})

@@ -7,7 +7,7 @@ import re
 import pytest
 from errands import MODEL, asked_at, errand, hostile
 from gullible import heard_in
-from model_servers import FAKE_KEY, Data, Fail, ModelServer, Refuse, Say
+from model_servers import Data, Fail, Refuse, Say
 
 from vepa.annotate.asking import Annotator, Failure
 from vepa.annotate.items import items_of
@@ -32,17 +32,6 @@ GOOD = {
     "event": [{"field": "action_kind", "value": "read"}],
 }
 MADE_UP = GOOD | {"evidence": [{"step": 0, "quote": "words that nobody wrote"}]}
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", FAKE_KEY)
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
 
 
 def reader(server, **more):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from errands import MODEL, asked_at, errand
-from model_servers import FAKE_KEY, Data, ModelServer
+from model_servers import Data
 
 from vepa.annotate.asking import Annotator, Failure
 from vepa.annotate.dual import DualAnnotation
@@ -43,17 +43,6 @@ REFUSE = ALLOW | {
     "severity": "low",
 }
 CORPUS = [errand("one"), errand("two"), errand("three", user="Answer the mail of Ada.")]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", FAKE_KEY)
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
 
 
 def readers(server, **more):

@@ -94,12 +94,11 @@ class Annotator:
     def request(self, item: StepItem) -> ModelRequest:
         """What the reader receives about a step, whoever it is."""
         shown = excerpt(item.shown, self.tokens)
-        block = "\n".join((f"<trace-{shown.tag}>", *shown.lines, f"</trace-{shown.tag}>"))
         after = self._told("after", shown.tag, item.step)
         return ModelRequest(
             messages=(
                 Message(role="system", content=self._before),
-                Message(role="user", content=f"{block}\n\n{after}"),
+                Message(role="user", content=f"{shown.block}\n\n{after}"),
             ),
             shape=self._shape,
             item=item_of(item, self.prompt),

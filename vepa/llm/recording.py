@@ -18,7 +18,7 @@ from vepa.files import canonical_json, decode, read_text, write_atomic
 from vepa.llm.messages import Finish, Item, Message, ModelReply
 from vepa.policy.document import complaint, parse_document
 
-__all__ = ["Manifest", "Recording"]
+__all__ = ["Manifest", "Recording", "read_manifest"]
 
 #: Hash, template, major version, and the name where one content has several answers.
 Key = tuple[str, str, int, str | None]
@@ -123,7 +123,7 @@ class Recording:
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
-        self.manifest = _manifest(self.folder / MANIFEST)
+        self.manifest = read_manifest(self.folder / MANIFEST)
         self._lock = threading.Lock()
         self._answers: dict[Key, Answered] = {}
         #: Bytes and lines of `answers.jsonl` that were read.
@@ -285,7 +285,8 @@ def _named(key: Key) -> str:
     return f"hash {key[0]}, template {key[1]!r}, version {key[2]}.x{own}"
 
 
-def _manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> Manifest:
+    """Read a `manifest.yaml`; raises `InputError` with file, line and field."""
     document = parse_document(read_text(path), str(path), InputError)
     try:
         return Manifest.model_validate(document.data)

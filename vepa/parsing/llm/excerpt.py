@@ -65,6 +65,11 @@ class Excerpt:
     characters: int = 0
 
     @property
+    def block(self) -> str:
+        """The lines between the two marks that nobody who wrote into the trace could know."""
+        return "\n".join((f"<trace-{self.tag}>", *self.lines, f"</trace-{self.tag}>"))
+
+    @property
     def whole(self) -> bool:
         """Whether nothing was left out."""
         return not (self.steps or self.tools or self.characters)

@@ -153,12 +153,11 @@ class LLMParser:
         return excerpt(piece.trajectory, self.tokens, proposed=piece.proposed)
 
     def _request(self, piece: Piece, shown: Excerpt) -> ModelRequest:
-        block = "\n".join((f"<trace-{shown.tag}>", *shown.lines, f"</trace-{shown.tag}>"))
         after = self._told("after", piece.unit, shown.tag)
         return ModelRequest(
             messages=(
                 Message(role="system", content=self._told("before", piece.unit, "")),
-                Message(role="user", content=f"{block}\n\n{after}"),
+                Message(role="user", content=f"{shown.block}\n\n{after}"),
             ),
             shape=self._shape,
             item=item_of(piece.trajectory, self.prompt, piece.unit, piece.id),
