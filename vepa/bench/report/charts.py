@@ -12,6 +12,8 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from vepa.bench.report.svg import element, picture, words
+
 __all__ = ["Lane", "Line", "evidence_bar", "growth", "lineage", "lines", "outcomes"]
 
 Unit = Literal["score", "percent", "count"]
@@ -89,16 +91,16 @@ def lines(
         return _LEFT + across * _WIDE, _FLOOR - up * _DEEP
 
     parts = [_axis_y(low, high, unit), _axis_x([(place(x, low)[0], t) for x, t in x_ticks])]
-    parts.append(_text(x_label, "axis-label", _LEFT + _WIDE / 2, _HEIGHT - 4))
+    parts.append(words(x_label, "axis-label", _LEFT + _WIDE / 2, _HEIGHT - 4))
     for line in reversed(series):
         for stretch in _stretches(line.points):
             path = " ".join(f"{a:.1f},{b:.1f}" for a, b in (place(x, y) for x, y in stretch))
-            parts.append(_tag("polyline", f"line {line.style}", points=path))
+            parts.append(element("polyline", f"line {line.style}", points=path))
         for x, y in line.points:
             if y is not None:
                 a, b = place(x, y)
                 told = f"{line.name}, {x_label} {x:g}: {_value(y, unit)}"
-                parts.append(_tag("circle", f"dot {line.style}", told, cx=a, cy=b, r=2.6))
+                parts.append(element("circle", f"dot {line.style}", told, cx=a, cy=b, r=2.6))
     return _svg("chart", title, description, parts)
 
 
@@ -115,7 +117,7 @@ def outcomes(title: str, description: str, rounds: Sequence[tuple[int, int, int,
             if count:
                 told = f"Round {number}: {count} {kind}"
                 parts.append(_bar(kind, told, x, base, width, height))
-    parts += [_axis_x(_thinned(labels)), _text("round", "axis-label", _WIDTH / 2, _HEIGHT - 4)]
+    parts += [_axis_x(_thinned(labels)), words("round", "axis-label", _WIDTH / 2, _HEIGHT - 4)]
     return _svg("chart", title, description, parts)
 
 
@@ -129,7 +131,7 @@ def growth(title: str, description: str, rounds: Sequence[tuple[int, int, int]])
         for count, kind in ((archive, "archive"), (active, "active")):
             height = count / top * _DEEP
             parts.append(_bar(kind, told, x, _FLOOR - height, width, height))
-    parts += [_axis_x(_thinned(labels)), _text("round", "axis-label", _WIDTH / 2, _HEIGHT - 4)]
+    parts += [_axis_x(_thinned(labels)), words("round", "axis-label", _WIDTH / 2, _HEIGHT - 4)]
     return _svg("chart", title, description, parts)
 
 
@@ -140,20 +142,20 @@ def lineage(title: str, description: str, lanes: Sequence[Lane], rounds: int) ->
     step = (width - left - 8) / max(rounds, 1)
     middle = [top + row * at + row / 2 for at in range(len(lanes))]
     numbers = [(left + (n - 0.5) * step, str(n)) for n in range(1, rounds + 1)]
-    parts = [_text(text, "tick", x, 14) for x, text in _thinned(numbers, 20)]
+    parts = [words(text, "tick", x, 14) for x, text in _thinned(numbers, 20)]
     for n in range(rounds + 1):
         x = left + n * step
-        parts.append(_tag("line", "grid", x1=x, x2=x, y1=top - 4, y2=height - 4))
+        parts.append(element("line", "grid", x1=x, x2=x, y1=top - 4, y2=height - 4))
     for at, lane in enumerate(lanes):
         x = left + (lane.born - 1) * step + 3
         for parent in lane.parents:
             down = f"M{x:.1f},{middle[parent]:.1f} V{middle[at]:.1f}"
-            parts.append(_tag("path", "descent", d=down))
-            parts.append(_tag("circle", "descent-end", cx=x, cy=middle[parent], r=2.4))
+            parts.append(element("path", "descent", d=down))
+            parts.append(element("circle", "descent-end", cx=x, cy=middle[parent], r=2.4))
     for at, lane in enumerate(lanes):
         standing = "alive" if lane.alive else "gone"
         name = f"lane-name {standing}"
-        parts.append(_text(lane.rule[:12], name, left - 6, middle[at] + 3.5, "end"))
+        parts.append(words(lane.rule[:12], name, left - 6, middle[at] + 3.5, "end"))
         for offset, active in enumerate(lane.states):
             number = lane.born + offset
             style = f"{lane.decision} {'on' if active else 'off'} {standing}"
@@ -173,11 +175,11 @@ def evidence_bar(
     bad = max(bad, 2.0) if contradictions else 0.0  # one contradiction must not vanish
     tick = confidence * width
     parts = [
-        _tag("rect", "track", x=0, y=2, width=width, height=9, rx=2),
-        _tag("rect", "bar right", x=0, y=2, width=good, height=9, rx=2),
-        _tag("rect", "bar wrong", x=min(good, width - bad), y=2, width=bad, height=9),
-        _tag("rect", "track", x=0, y=17, width=width, height=4, rx=2),
-        _tag(
+        element("rect", "track", x=0, y=2, width=width, height=9, rx=2),
+        element("rect", "bar right", x=0, y=2, width=good, height=9, rx=2),
+        element("rect", "bar wrong", x=min(good, width - bad), y=2, width=bad, height=9),
+        element("rect", "track", x=0, y=17, width=width, height=4, rx=2),
+        element(
             "rect",
             f"gauge {'on' if active else 'off'}",
             x=0,
@@ -186,7 +188,7 @@ def evidence_bar(
             height=4,
             rx=2,
         ),
-        _tag("line", "threshold", x1=tick, x2=tick, y1=14, y2=24),
+        element("line", "threshold", x1=tick, x2=tick, y1=14, y2=24),
     ]
     title = f"{support} examples support, {contradictions} contradict"
     told = f"Posterior {found:.3f}; active from {confidence:g} on."
@@ -201,19 +203,7 @@ def _svg(
     width: int = _WIDTH,
     height: int = _HEIGHT,
 ) -> Markup:
-    return Markup(
-        '<svg class="{}" role="img" viewBox="0 0 {} {}" aria-label="{}. {}">'
-        "<title>{}</title><desc>{}</desc>{}</svg>"
-    ).format(kind, width, height, title, description, title, description, Markup("").join(parts))
-
-
-def _tag(name: str, style: str, told: str = "", **attributes: float | str) -> Markup:
-    """One element with an optional tooltip."""
-    spelled = Markup("").join(
-        Markup(' {}="{}"').format(key, _number(value)) for key, value in attributes.items()
-    )
-    inner = Markup("<title>{}</title>").format(told) if told else ""
-    return Markup('<{} class="{}"{}>{}</{}>').format(name, style, spelled, inner, name)
+    return picture(kind, title, description, parts, width, height)
 
 
 def _bar(
@@ -226,13 +216,7 @@ def _bar(
     *,
     kind: str = "bar",
 ) -> Markup:
-    return _tag("rect", f"{kind} {style}", told, x=x, y=y, width=width, height=height)
-
-
-def _text(text: str, style: str, x: float, y: float, anchor: str = "middle") -> Markup:
-    return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-        style, _number(x), _number(y), anchor, text
-    )
+    return element("rect", f"{kind} {style}", told, x=x, y=y, width=width, height=height)
 
 
 def _axis_y(low: float, high: float, unit: Unit) -> Markup:
@@ -242,13 +226,13 @@ def _axis_y(low: float, high: float, unit: Unit) -> Markup:
         value = low + (high - low) * at / steps
         y = _FLOOR - at / steps * _DEEP
         style = "grid" if at else "base"
-        parts.append(_tag("line", style, x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y))
-        parts.append(_text(_value(value, unit), "tick", _LEFT - 6, y + 4, "end"))
+        parts.append(element("line", style, x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y))
+        parts.append(words(_value(value, unit), "tick", _LEFT - 6, y + 4, "end"))
     return Markup("").join(parts)
 
 
 def _axis_x(labels: Iterable[tuple[float, str]]) -> Markup:
-    return Markup("").join(_text(text, "tick", x, _FLOOR + 16) for x, text in labels)
+    return Markup("").join(words(text, "tick", x, _FLOOR + 16) for x, text in labels)
 
 
 def _slots(number: int) -> list[tuple[float, float]]:
@@ -291,7 +275,3 @@ def _value(value: float, unit: Unit) -> str:
     if unit == "percent":
         return f"{100 * value:.1f}".removesuffix(".0") + " %"
     return f"{value:.3f}".rstrip("0").rstrip(".")
-
-
-def _number(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
