@@ -1,0 +1,1 @@
+"""The arbitration queue: what two readers see differently, settled by a model or by people."""

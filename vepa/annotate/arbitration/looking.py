@@ -1,0 +1,153 @@
+"""Looking into a queue: what is open, who said what, how they did."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from vepa.annotate.arbitration.records import Dispute, Given, QueueState, gold_score
+from vepa.annotate.arbitration.store import QueueStore
+from vepa.corpus.labels import Judgement, Label
+from vepa.corpus.taxonomy import Taxonomy
+
+__all__ = ["OPEN", "QueueView", "count_in", "dispute_in", "given_in"]
+
+#: Of table `disputes`: what nobody settled.
+OPEN = "withdrawn = 0 AND item NOT IN (SELECT item FROM verdicts WHERE gold = 0 AND undone IS NULL)"
+
+
+class QueueView:
+    """What can be asked of a queue; a context manager.
+
+    Parameters
+    ----------
+    path
+        Its file; made when it is missing.
+    taxonomy
+        Of its verdicts.
+    clock
+        Seconds since the epoch.
+
+    Raises
+    ------
+    SettingError
+        When the file is no queue, or one of another taxonomy.
+    """
+
+    def __init__(
+        self, path: str | Path, taxonomy: Taxonomy, *, clock: Callable[[], float] = time.time
+    ):
+        self.taxonomy = taxonomy
+        self._named = f"{taxonomy.id}/{taxonomy.version}"
+        self._store = QueueStore(Path(path), {"taxonomy": self._named})
+        self._clock = clock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._store.close()
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return self._store.path
+
+    def opinions(self, item: str, who: str) -> Dispute | None:
+        """What the annotators said, for somebody whose own verdict stands; None for others."""
+        with self._store.reading() as database:
+            own = given_in(
+                database, "WHERE item = ? AND who = ? AND gold = 0 AND undone IS NULL", (item, who)
+            )
+            return dispute_in(database, item, False) if own else None
+
+    def given(self, who: str | None = None) -> list[Given]:
+        """Every verdict, undone ones too, in the order in which they came; of one person or all."""
+        with self._store.reading() as database:
+            if who is None:
+                return given_in(database)
+            return given_in(database, "WHERE who = ?", (who,))
+
+    def standing(self) -> dict[str, Label]:
+        """Content hash -> the verdict that stands: a person's before a model's, then the last."""
+        found: dict[str, Label] = {}
+        for given in self.given():
+            if given.gold or given.undone is not None:
+                continue
+            before = found.get(given.verdict.item)
+            if before is None or before.origin != "person" or given.verdict.origin == "person":
+                found[given.verdict.item] = given.verdict
+        return found
+
+    def open_disputes(self) -> list[Dispute]:
+        """Disputes that nobody settled, lent ones too, in order."""
+        with self._store.reading() as database:
+            rows = database.execute(
+                f"SELECT dispute FROM disputes WHERE {OPEN} ORDER BY number"  # noqa: S608
+            )
+            return [Dispute.model_validate_json(row[0]) for row in rows]
+
+    def state(self) -> QueueState:
+        """The queue now."""
+        with self._store.reading() as database:
+            total = count_in(database, "SELECT COUNT(*) FROM disputes WHERE withdrawn = 0")
+            rows = database.execute(
+                f"SELECT reasons FROM disputes WHERE {OPEN}"  # noqa: S608 - a constant
+            ).fetchall()
+            leased = count_in(
+                database, "SELECT COUNT(*) FROM leases WHERE gold = 0 AND until >= ?", self._clock()
+            )
+            gold = count_in(database, "SELECT COUNT(*) FROM gold")
+            known = {
+                item: Judgement.model_validate_json(text)
+                for item, text in database.execute("SELECT item, known FROM gold")
+            }
+            given = given_in(database, "WHERE undone IS NULL")
+        by = Counter(each.verdict.annotator for each in given if not each.gold)
+        quality = {}
+        for who in sorted({each.verdict.annotator for each in given if each.gold}):
+            own = [each.verdict for each in given if each.gold and each.verdict.annotator == who]
+            quality[who] = gold_score(
+                [known[each.item] for each in own], [each.judgement for each in own]
+            )
+        reasons = Counter(reason for row in rows for reason in json.loads(row[0]))
+        return QueueState(
+            total, len(rows), leased, total - len(rows), gold, dict(by), dict(reasons), quality
+        )
+
+
+def dispute_in(database: sqlite3.Connection, item: str, gold: bool) -> Dispute:
+    """A dispute, or a gold case."""
+    question = "SELECT gold FROM gold" if gold else "SELECT dispute FROM disputes"
+    row = database.execute(f"{question} WHERE item = ?", (item,)).fetchone()
+    return Dispute.model_validate_json(row[0])
+
+
+def count_in(database: sqlite3.Connection, question: str, *values: object) -> int:
+    """A number."""
+    return int(database.execute(question, values).fetchone()[0])
+
+
+def given_in(
+    database: sqlite3.Connection, where: str = "", values: tuple[str, ...] = ()
+) -> list[Given]:
+    """Verdicts that fulfil a condition (a constant of this package), in order."""
+    rows = database.execute(
+        f"SELECT number, verdict, undone, gold FROM verdicts {where} ORDER BY number",  # noqa: S608
+        values,
+    )
+    return [
+        Given(number, Label.model_validate_json(text), undone, bool(gold))
+        for number, text, undone, gold in rows
+    ]

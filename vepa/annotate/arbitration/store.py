@@ -1,0 +1,144 @@
+"""The queue's file: SQLite in WAL mode, so that a server, a terminal and a flow can share it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from vepa.errors import RunError, SettingError, Where
+
+__all__ = ["QueueStore"]
+
+_VERSION = "1"
+#: Seconds that one process waits for another's write.
+_WAIT = 30.0
+_TABLES = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS disputes (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  item TEXT NOT NULL UNIQUE,
+  dispute TEXT NOT NULL,
+  reasons TEXT NOT NULL,
+  withdrawn INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE IF NOT EXISTS gold (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  item TEXT NOT NULL UNIQUE,
+  gold TEXT NOT NULL,
+  known TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS leases (
+  token TEXT PRIMARY KEY,
+  place TEXT NOT NULL UNIQUE,
+  item TEXT NOT NULL,
+  gold INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  desk TEXT NOT NULL,
+  until REAL NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS skips (
+  item TEXT NOT NULL,
+  who TEXT NOT NULL,
+  why TEXT NOT NULL,
+  at TEXT NOT NULL,
+  PRIMARY KEY (item, who)
+) STRICT;
+CREATE TABLE IF NOT EXISTS verdicts (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  token TEXT NOT NULL UNIQUE,
+  item TEXT NOT NULL,
+  who TEXT NOT NULL,
+  gold INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  undone TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS verdicts_of_item ON verdicts (item, undone);
+CREATE INDEX IF NOT EXISTS verdicts_of_person ON verdicts (who, undone);
+"""
+
+
+class QueueStore:
+    """A connection to the file; threads may share it, processes open their own.
+
+    Parameters
+    ----------
+    path
+        The file; it is made, with its folder, when it is missing.
+    facts
+        What has to be the same for everybody who opens it, by name: the taxonomy.
+
+    Raises
+    ------
+    SettingError
+        When the file is no queue, or was made under other facts.
+    RunError
+        When it cannot be opened.
+    """
+
+    def __init__(self, path: Path, facts: Mapping[str, str]):
+        self.path = path
+        self._lock = threading.RLock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            )
+            self._database.execute("PRAGMA journal_mode = WAL")
+            # A verdict is somebody's work: it is on disk when they are told that it was taken.
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.executescript(_TABLES)
+            self._settle_facts({"version": _VERSION, **facts})
+        except OSError as error:
+            raise RunError(f"the queue {path} cannot be opened: {error.strerror}") from None
+        except sqlite3.DatabaseError as error:
+            raise SettingError(
+                f"this file is no arbitration queue: {error}",
+                where=Where(str(path)),
+                remedy="name the folder that `vepa annotate --out` wrote, or move the file away",
+            ) from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._database.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The database for questions."""
+        with self._lock, self._translated():
+            yield self._database
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that nobody else writes beside; it is taken back on any error."""
+        with self._lock, self._translated():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise RunError(f"the queue {self.path} cannot be used: {error}") from error
+
+    def _settle_facts(self, facts: Mapping[str, str]) -> None:
+        with self.writing() as database:
+            for key, value in facts.items():
+                database.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (key, value))
+            known = dict(database.execute("SELECT key, value FROM meta").fetchall())
+        for key, value in facts.items():
+            if known[key] != value:
+                raise SettingError(
+                    f"the queue was made with {key} {known[key]}, and is opened with {value}",
+                    where=Where(str(self.path), field=key),
+                    remedy="settle it with what it was made with, or start another folder",
+                )
