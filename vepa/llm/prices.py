@@ -13,7 +13,7 @@ from vepa.errors import MissingExtraError
 from vepa.llm.messages import ModelRequest
 from vepa.llm.settings import ModelSettings
 
-__all__ = ["count_tokens", "dollars_of", "estimate", "price_known"]
+__all__ = ["count_tokens", "dollars_of", "estimate", "price_known", "supports"]
 
 _MAP = "model_prices_and_context_window_backup.json"
 _OFFLINE = ("scripted/", "recorded/")
@@ -80,6 +80,8 @@ def estimate(
     prompt_tokens: int,
     completion_tokens: int,
     settings: ModelSettings | None = None,
+    *,
+    batch: bool = False,
 ) -> float | None:
     """US dollars that so many tokens cost, from the settings or litellm's own price map.
 
@@ -92,7 +94,9 @@ def estimate(
     prompt_tokens, completion_tokens
         Tokens.
     settings
-        Their `prices` go first.
+        Their `prices` go first, as they stand.
+    batch
+        Whether a batch API is asked: what the map says for it, or else half.
 
     Returns
     -------
@@ -112,6 +116,9 @@ def estimate(
     completion = entry.get(f"output_cost_per_token{long}", entry.get("output_cost_per_token"))
     if prompt is None or completion is None:
         return None
+    if batch:
+        prompt = entry.get(f"input_cost_per_token{long}_batches", prompt / 2)
+        completion = entry.get(f"output_cost_per_token{long}_batches", completion / 2)
     return float(prompt_tokens * prompt + completion_tokens * completion)
 
 
@@ -152,6 +159,11 @@ def _reckoned(model: str, prompt: int, completion: int, usage: Any) -> float | N
         return float(sum(parts))
     except Exception:  # noqa: BLE001 - a gap in its map; the plain product still stands
         return None
+
+
+def supports(model: str, what: str) -> bool:
+    """Whether the price map says that a model has something, such as `response_schema`."""
+    return bool((_entry(model) or {}).get(f"supports_{what}"))
 
 
 def _entry(model: str) -> dict[str, Any] | None:

@@ -13,8 +13,9 @@ from vepa.llm.budget import Budget, Hold
 from vepa.llm.engine import load_litellm, provider_of
 from vepa.llm.failures import AttemptError, GaveUpError, read_failure
 from vepa.llm.limits import Slot, limiter_for
-from vepa.llm.messages import Message, ModelReply, ModelRequest
+from vepa.llm.messages import ModelReply, ModelRequest
 from vepa.llm.prices import count_tokens, dollars_of, estimate
+from vepa.llm.repairs import repair_of
 from vepa.llm.retries import with_retries
 from vepa.llm.settings import ModelSettings
 from vepa.llm.shapes import Misshapen, check_schema, parse_structured
@@ -23,11 +24,6 @@ from vepa.llm.tally import Tally
 from vepa.llm.wire import Answer, Mode, parameters, read_response
 
 __all__ = ["ProviderModel"]
-
-_REPAIR = (
-    "Your last answer cannot be used: {fault}. Give the whole answer again, corrected: "
-    "one JSON object that fits the schema, nothing else."
-)
 
 
 @dataclass(frozen=True)
@@ -107,11 +103,7 @@ class ProviderModel:
 
     def _repaired(self, question: _Question, answer: Answer, fault: str) -> ModelReply:
         request = question.request
-        if answer.finish == "length":
-            fault = f"it was cut at the limit of tokens ({fault})"
-        said = Message(role="assistant", content=answer.text or "(no answer)")
-        told = Message(role="user", content=_REPAIR.format(fault=fault))
-        again = request.model_copy(update={"messages": (*request.messages, said, told)})
+        again = repair_of(request, answer.text, fault, cut=answer.finish == "length")
         second = self._send(_Question(again, question.mode, question.tally, question.until))
         if second.finish == "declined":
             return self._reply(second, question.tally, repaired=True)
