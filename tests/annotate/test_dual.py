@@ -13,7 +13,7 @@ from errands import MODEL, asked_at, errand
 from model_servers import Data
 
 from vepa.annotate.asking import Annotator, Failure
-from vepa.annotate.dual import DualAnnotation
+from vepa.annotate.dual import annotate
 from vepa.annotate.items import items_of
 from vepa.annotate.journal import LabelJournal
 from vepa.annotate.panel import load_panel
@@ -56,7 +56,7 @@ def readers(server, **more):
 
 def test_each_content_is_judged_once_by_each_and_every_step_has_two_labels(server, tmp_path):
     server.play(lambda seen: Data(REFUSE if seen.number % 2 else ALLOW))
-    outcome = DualAnnotation(readers(server), tmp_path).run(CORPUS)
+    outcome = annotate(readers(server), tmp_path, CORPUS)
     distinct = {item.hash for each in CORPUS for item in items_of(each)}
     assert len(server.seen) == outcome.asked == 2 * len(distinct)
     labels = list(stream_labels(tmp_path / "labels.jsonl"))
@@ -75,38 +75,38 @@ def test_each_content_is_judged_once_by_each_and_every_step_has_two_labels(serve
 
 def test_a_second_run_asks_nothing_and_new_steps_only_are_asked_for(server, tmp_path):
     server.play([Data(ALLOW)])
-    first = DualAnnotation(readers(server), tmp_path).run(CORPUS[:1])
-    again = DualAnnotation(readers(server), tmp_path).run(CORPUS[:1])
+    first = annotate(readers(server), tmp_path, CORPUS[:1])
+    again = annotate(readers(server), tmp_path, CORPUS[:1])
     assert (again.asked, list(again.labels)) == (0, list(first.labels))
-    more = DualAnnotation(readers(server), tmp_path).run(CORPUS)
+    more = annotate(readers(server), tmp_path, CORPUS)
     assert more.asked == first.asked
     assert len(server.seen) == first.asked + more.asked
 
 
 def test_judgements_under_other_rules_are_not_used(server, tmp_path):
     server.play([Data(ALLOW)])
-    first = DualAnnotation(readers(server), tmp_path).run(CORPUS[:1])
+    first = annotate(readers(server), tmp_path, CORPUS[:1])
     others = readers(server)
     for reader in others:
         reader.rules = type(RULES)(RULES.taxonomy, RULES.codebook + "\nBe strict.")
-    assert DualAnnotation(others, tmp_path).run(CORPUS[:1]).asked == first.asked
+    assert annotate(others, tmp_path, CORPUS[:1]).asked == first.asked
 
 
 def test_a_budget_that_ends_keeps_what_was_judged(server, tmp_path):
     server.play([Data(ALLOW)])
     budget = Budget(tokens=30_000)
     with pytest.raises(BudgetError):
-        DualAnnotation(readers(server, budget=budget), tmp_path, workers=1).run(CORPUS)
+        annotate(readers(server, budget=budget), tmp_path, CORPUS, workers=1)
     paid = len(server.seen)
     assert 0 < paid < 12
-    outcome = DualAnnotation(readers(server), tmp_path).run(CORPUS)
+    outcome = annotate(readers(server), tmp_path, CORPUS)
     assert outcome.asked == 2 * outcome.items - paid
 
 
 def test_failures_stand_beside_the_labels(server, tmp_path):
     server.play(lambda seen: Data(ALLOW if "step 1," in seen.last else ALLOW | {"evidence": [
         {"step": 0, "quote": "nobody wrote this"}]}))  # fmt: skip
-    outcome = DualAnnotation(readers(server), tmp_path).run(CORPUS[:1])
+    outcome = annotate(readers(server), tmp_path, CORPUS[:1])
     assert {failure.step for failure in outcome.failures} == {3, 4}
     lines = (tmp_path / "failures.jsonl").read_text().splitlines()
     assert [Failure.model_validate_json(line) for line in lines] == list(outcome.failures)
@@ -119,9 +119,9 @@ def test_changing_every_label_leaves_the_events_as_they_are(server, tmp_path):
 
     before = events()
     server.play([Data(ALLOW)])
-    DualAnnotation(readers(server), tmp_path / "one").run(CORPUS)
+    annotate(readers(server), tmp_path / "one", CORPUS)
     server.play([Data(REFUSE | {"event": [{"field": "action_kind", "value": "pay"}]})])
-    DualAnnotation(readers(server), tmp_path / "two").run(CORPUS)
+    annotate(readers(server), tmp_path / "two", CORPUS)
     assert events() == before
 
 
@@ -155,7 +155,7 @@ from errands import MODEL, asked_at, errand
 from pathlib import Path
 from types import SimpleNamespace
 from vepa.annotate.asking import Annotator
-from vepa.annotate.dual import DualAnnotation
+from vepa.annotate.dual import annotate
 from vepa.annotate.panel import load_panel
 from vepa.llm import open_model
 from vepa.project import Project
@@ -165,7 +165,7 @@ readers = [Annotator(seat, open_model(MODEL, settings=asked_at(server)), rules, 
            for seat in panel.annotators]
 corpus = [errand(str(n), user=f"Answer mail {{n}}.") for n in range(6)]
 print("ready", flush=True)
-DualAnnotation(readers, Path({folder!r}), workers=2).run(corpus)
+annotate(readers, Path({folder!r}), corpus, workers=2)
 """
 
 
@@ -186,7 +186,7 @@ def test_kill_9_loses_no_label_and_doubles_none(server, tmp_path):
     answered = len(server.seen)
     assert answered >= 9
     corpus = [errand(str(n), user=f"Answer mail {n}.") for n in range(6)]
-    outcome = DualAnnotation(readers(server), tmp_path / "out", workers=2).run(corpus)
+    outcome = annotate(readers(server), tmp_path / "out", corpus, workers=2)
     assert len(outcome.labels) == 2 * outcome.steps == 36
     assert len({(x.item, x.annotator) for x in outcome.labels}) == 36
     # What was on its way at the kill is paid again: at most one a worker.

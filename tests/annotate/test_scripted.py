@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from errands import errand, hostile
 
-from vepa.annotate.dual import DualAnnotation
+from vepa.annotate.dual import annotate
 from vepa.annotate.items import items_of
 from vepa.annotate.opening import open_readers
 from vepa.annotate.panel import Seat, load_panel
@@ -102,7 +102,7 @@ def test_hostile_text_does_not_break_a_script(readers):
 
 
 def test_a_corpus_is_annotated_without_a_key(readers, tmp_path):
-    outcome = DualAnnotation(readers, tmp_path).run(CASES.values())
+    outcome = annotate(readers, tmp_path, CASES.values())
     assert outcome.failures == []
     assert outcome.figures()["origins"] == {"scripted": 2 * outcome.steps}
 

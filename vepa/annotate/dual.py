@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from vepa.annotate.asking import Annotator, Failure, Judged
@@ -16,7 +17,7 @@ from vepa.corpus.labels import Label
 from vepa.corpus.trajectory import Trajectory
 from vepa.files import canonical_json, sha256_of, write_atomic
 
-__all__ = ["DualAnnotation", "Outcome", "how_of"]
+__all__ = ["DualAnnotation", "Outcome", "annotate", "how_of"]
 
 
 @dataclass(frozen=True)
@@ -52,36 +53,71 @@ class Outcome:
         }
 
 
-@dataclass
 class DualAnnotation:
-    """Readers, and where their judgements are kept.
+    """Readers, and where their judgements are kept; a context manager that holds their journals.
 
-    Attributes
+    Parameters
     ----------
     readers
         Annotators with open models.
     folder
         `judged/SEAT.jsonl` a reader, `labels.jsonl` and `failures.jsonl` of all.
+    trajectories
+        All of the corpus.
     workers
         Requests at once, a reader.
+
+    Raises
+    ------
+    SettingError
+        When another process writes judgements there.
     """
 
-    readers: Sequence[Annotator]
-    folder: Path
-    workers: int = 8
-    _journals: dict[str, LabelJournal] = field(default_factory=dict)
-
-    def run(
+    def __init__(
         self,
+        readers: Sequence[Annotator],
+        folder: Path,
         trajectories: Iterable[Trajectory],
-        progress: Callable[[str, int, int], None] | None = None,
-    ) -> Outcome:
-        """Judge what has not been judged, and write the labels of all steps.
+        workers: int = 8,
+    ):
+        self.readers = {reader.seat.name: reader for reader in readers}
+        self.folder, self.workers = folder, workers
+        self.steps = [item for trajectory in trajectories for item in items_of(trajectory)]
+        distinct: dict[str, StepItem] = {}
+        for item in self.steps:
+            distinct.setdefault(item.hash, item)
+        self.items = list(distinct.values())
+        self._journals: dict[str, LabelJournal] = {}
+        self._held = ExitStack()
+
+    def __enter__(self) -> DualAnnotation:
+        with ExitStack() as stack:
+            for name, reader in self.readers.items():
+                path = self.folder / "judged" / f"{name}.jsonl"
+                self._journals[name] = stack.enter_context(LabelJournal(path, how_of(reader)))
+            self._held = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._held.close()
+
+    def left(self, name: str) -> list[StepItem]:
+        """Contents that a reader has not judged."""
+        journal = self._journals[name]
+        return [item for item in self.items if journal.get(item.hash) is None]
+
+    def judge(self, name: str, progress: Callable[[str, int, int], None] | None = None) -> int:
+        """Let one reader judge what it has not judged; returns how many were asked for.
 
         Parameters
         ----------
-        trajectories
-            All of the corpus.
+        name
+            Of its seat. Readers may judge at the same time, in threads.
         progress
             Told after each judgement: the reader, how many of its items are done, how many there
             are.
@@ -93,41 +129,33 @@ class DualAnnotation:
         ModelError
             `refused_key`.
         """
-        steps = [item for trajectory in trajectories for item in items_of(trajectory)]
-        distinct: dict[str, StepItem] = {}
-        for item in steps:
-            distinct.setdefault(item.hash, item)
-        asked = 0
-        with ExitStack() as stack:
-            for reader in self.readers:
-                path = self.folder / "judged" / f"{reader.seat.name}.jsonl"
-                journal = stack.enter_context(LabelJournal(path, how_of(reader)))
-                self._journals[reader.seat.name] = journal
-            for reader in self.readers:
-                asked += self._judge(reader, list(distinct.values()), progress)
-            return self._written(steps, asked, len(distinct))
-
-    def _judge(
-        self,
-        reader: Annotator,
-        items: Sequence[StepItem],
-        progress: Callable[[str, int, int], None] | None,
-    ) -> int:
-        journal = self._journals[reader.seat.name]
-        open_items = [item for item in items if journal.get(item.hash) is None]
-        done = len(items) - len(open_items)
-        for _ in reader.judge_many(open_items, workers=self.workers, keep=journal.add):
+        left = self.left(name)
+        done = len(self.items) - len(left)
+        keep = self._journals[name].add
+        for _ in self.readers[name].judge_many(left, workers=self.workers, keep=keep):
             done += 1
             if progress is not None:
-                progress(reader.seat.name, done, len(items))
-        return len(open_items)
+                progress(name, done, len(self.items))
+        return len(left)
 
-    def _written(self, steps: Sequence[StepItem], asked: int, items: int) -> Outcome:
+    def run(self, progress: Callable[[str, int, int], None] | None = None) -> Outcome:
+        """Let every reader judge, one after the other, and write the labels; raises as `judge`."""
+        asked = sum(self.judge(name, progress) for name in self.readers)
+        return self.write(asked)
+
+    def write(self, asked: int = 0) -> Outcome:
+        """Write the labels and failures of all steps.
+
+        Parameters
+        ----------
+        asked
+            What was asked for now.
+        """
         labels: list[Label] = []
         failures: list[Failure] = []
-        for item in steps:
-            for reader in self.readers:
-                judged = self._journals[reader.seat.name].get(item.hash)
+        for item in self.steps:
+            for journal in self._journals.values():
+                judged = journal.get(item.hash)
                 if judged is None:
                     continue
                 own = _at(judged, item)
@@ -137,7 +165,20 @@ class DualAnnotation:
                     failures.append(own)
         write_atomic(self.folder / "labels.jsonl", _lines(labels))
         write_atomic(self.folder / "failures.jsonl", _lines(failures))
-        return Outcome(labels, failures, asked, items, len(steps))
+        return Outcome(labels, failures, asked, len(self.items), len(self.steps))
+
+
+def annotate(
+    readers: Sequence[Annotator],
+    folder: Path,
+    trajectories: Iterable[Trajectory],
+    *,
+    workers: int = 8,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Outcome:
+    """Judge what has not been judged, and write the labels of all steps; see `DualAnnotation`."""
+    with DualAnnotation(readers, folder, trajectories, workers) as annotation:
+        return annotation.run(progress)
 
 
 def how_of(reader: Annotator) -> str:

@@ -23,6 +23,9 @@ from vepa.errors import RunError, SettingError
 
 __all__ = ["LabelJournal"]
 
+#: Costs nothing to ask for again: not worth a wait for the disk each.
+_FREE = ("recorded", "scripted")
+
 
 class LabelJournal:
     """The judgements of one reader; a context manager that holds the file for this process.
@@ -86,7 +89,7 @@ class LabelJournal:
         return self._known.get(item)
 
     def add(self, judged: Judged) -> None:
-        """Keep a judgement or a failure; on disk when this returns.
+        """Keep a judgement or a failure; what was paid for is on disk when this returns.
 
         Raises
         ------
@@ -100,7 +103,8 @@ class LabelJournal:
             try:
                 stream.write(line)
                 stream.flush()
-                os.fsync(stream.fileno())
+                if not isinstance(judged, Label) or judged.origin not in _FREE:
+                    os.fsync(stream.fileno())
             except OSError as error:
                 raise self._unusable(error) from error
             self._known[judged.item] = judged

@@ -42,7 +42,7 @@ def annotate(
     DIR gets labels.jsonl and failures.jsonl. What was judged is kept at once, so the same command
     goes on where it stopped and pays for nothing twice. Exit 1 when a step got no usable judgement.
     """
-    from vepa.annotate.dual import DualAnnotation
+    from vepa.annotate import dual
     from vepa.annotate.opening import budget_of, open_readers
     from vepa.annotate.panel import load_panel
     from vepa.cli.progress import Steps
@@ -60,7 +60,9 @@ def annotate(
             if done == of or not done % _TOLD:
                 told(f"{name}: {done:,} of {of:,}")
 
-        outcome = DualAnnotation(readers, out, workers).run(read_traces(traces), progress)
+        outcome = dual.annotate(
+            readers, out, read_traces(traces), workers=workers, progress=progress
+        )
     _tell(output, outcome, out)
     raise typer.Exit(1 if outcome.failures else 0)
 
