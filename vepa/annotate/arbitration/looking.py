@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vepa.annotate.arbitration.records import Dispute, Given, QueueState, gold_score
+from vepa.annotate.arbitration.records import Case, Claim, Dispute, Given, QueueState, gold_score
 from vepa.annotate.arbitration.store import QueueStore
 from vepa.corpus.labels import Judgement, Label
 from vepa.corpus.taxonomy import Taxonomy
@@ -79,6 +79,64 @@ class QueueView:
                 return given_in(database)
             return given_in(database, "WHERE who = ?", (who,))
 
+    def holding(self, who: str) -> Claim | None:
+        """What is lent to somebody (at no special desk) just now; nothing is lent by asking.
+
+        `before` is what they said about it when they took it back.
+        """
+        with self._store.reading() as database:
+            row = database.execute(
+                "SELECT token, item, gold, until FROM leases "
+                "WHERE who = ? AND desk = '' AND until >= ?",
+                (who, self._clock()),
+            ).fetchone()
+            if row is None:
+                return None
+            token, item, gold, until = row
+            dispute = dispute_in(database, item, bool(gold))
+        undone = self.taken_back(who, item)
+        before = undone.verdict.judgement if undone else None
+        return Claim(token, Case(item, dispute.step, dispute.shown), who, until, before)
+
+    def holder(self, token: str) -> str | None:
+        """To whom a claim was lent, also when a verdict was given with it; None when lost."""
+        with self._store.reading() as database:
+            row = database.execute(
+                "SELECT who FROM leases WHERE token = ? "
+                "UNION SELECT who FROM verdicts WHERE token = ?",
+                (token, token),
+            ).fetchone()
+            return None if row is None else str(row[0])
+
+    def last(self, who: str) -> Given | None:
+        """Somebody's last verdict that stands."""
+        with self._store.reading() as database:
+            found = given_in(database, "WHERE who = ? AND undone IS NULL", (who,), latest=True)
+            return found[0] if found else None
+
+    def taken_back(self, who: str, item: str) -> Given | None:
+        """The last verdict about a content that somebody took back."""
+        with self._store.reading() as database:
+            where = "WHERE who = ? AND item = ? AND undone IS NOT NULL"
+            found = given_in(database, where, (who, item), latest=True)
+            return found[0] if found else None
+
+    def case_of(self, given: Given) -> Case:
+        """What a verdict is about, as whoever gave it was shown it."""
+        with self._store.reading() as database:
+            dispute = dispute_in(database, given.verdict.item, given.gold)
+            return Case(dispute.item, dispute.step, dispute.shown)
+
+    def skipped(self, who: str) -> int:
+        """How many open disputes somebody left to others."""
+        with self._store.reading() as database:
+            return count_in(
+                database,
+                f"SELECT COUNT(*) FROM disputes WHERE {OPEN} "  # noqa: S608 - a constant
+                "AND item IN (SELECT item FROM skips WHERE who = ?)",
+                who,
+            )
+
     def standing(self) -> dict[str, Label]:
         """Content hash -> the verdict that stands: a person's before a model's, then the last."""
         found: dict[str, Label] = {}
@@ -140,11 +198,16 @@ def count_in(database: sqlite3.Connection, question: str, *values: object) -> in
 
 
 def given_in(
-    database: sqlite3.Connection, where: str = "", values: tuple[str, ...] = ()
+    database: sqlite3.Connection,
+    where: str = "",
+    values: tuple[str, ...] = (),
+    *,
+    latest: bool = False,
 ) -> list[Given]:
-    """Verdicts that fulfil a condition (a constant of this package), in order."""
+    """Verdicts that fulfil a condition (a constant of this package), in order; or just the last."""
+    order = "ORDER BY number DESC LIMIT 1" if latest else "ORDER BY number"
     rows = database.execute(
-        f"SELECT number, verdict, undone, gold FROM verdicts {where} ORDER BY number",  # noqa: S608
+        f"SELECT number, verdict, undone, gold FROM verdicts {where} {order}",  # noqa: S608
         values,
     )
     return [
