@@ -29,6 +29,7 @@ rules:
     when: {agent_outcome: {in: [refused]}, injection: {in: [none, ignored]}}
 """
 CONFLICT = POLICY.replace("injection: {in: [none, ignored]}", "scope: {in: [within]}")
+NAMES = "from importlib import metadata as m; print(*(d.name.lower() for d in m.distributions()))"
 #: What a guard's machine should never have to install.
 FOREIGN = {"docker", "litellm", "openai", "pandas", "polars", "prefect", "scikit-learn", "torch"}
 
@@ -48,21 +49,26 @@ class Installed:
         self.cwd.mkdir()
         self.home = base / "home"
         self.home.mkdir()
-        venv.create(base / "venv", with_pip=True)
-        self.run(
-            *("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
+        venv.create(base / "venv", with_pip=False)
+        # Our own pip fills it: a pip of its own, and byte code of all of numpy, take seconds more.
+        self._run(
+            *(sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "--quiet"),
+            *("--disable-pip-version-check", "--no-compile"),
             *("--no-index", "--find-links", wheelhouse, wheel),
         )
 
     def run(self, command: str, *args: str | Path, code: int = 0) -> str:
+        return self._run(self.bin / command, *args, code=code)
+
+    def _run(self, *command: str | Path, code: int = 0) -> str:
         done = subprocess.run(
-            [self.bin / command, *args],
+            command,
             cwd=self.cwd,
             env=environment(self.home),
             capture_output=True,
             text=True,
         )
-        assert done.returncode == code, f"{command} {args}: {done.stdout}{done.stderr}"
+        assert done.returncode == code, f"{command}: {done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
         return done.stdout
 
@@ -111,8 +117,8 @@ def test_content_comes_with_the_package(installed, events):
 
 
 def test_nothing_heavy_came_along(installed):
-    listed = installed.run("python", "-m", "pip", "list", "--format", "json")
-    names = {entry["name"].lower() for entry in json.loads(listed)}
+    names = set(installed.python(NAMES).split())
+    assert {"vepa", "numpy", "pydantic"} <= names
     assert not names & FOREIGN
     assert len(names) < 25, names
 

@@ -17,7 +17,7 @@ import pytest
 from tiny_service import wait_for
 
 from vepa.errors import InputError, RunError
-from vepa.services.install import install, installed, layout
+from vepa.services.install import _make, install, installed, layout
 from vepa.services.runtimes.mirror import copy
 
 pytestmark = pytest.mark.integration
@@ -69,14 +69,16 @@ def offline(tmp_path, wheels, monkeypatch):
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
     """A fresh environment, to be copied: making one takes pip's own installation, seconds."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    return folder
+    folder, told = tmp_path_factory.mktemp("fresh"), []
+    with open(folder / "lock", "wb") as lock:
+        _make(folder / "venv", lock.fileno(), told.append)
+    assert told == ["making a Python environment for the services"]
+    return folder / "venv"
 
 
 @pytest.fixture
 def quick(fresh, monkeypatch):
-    """For tests of what comes after it."""
+    """What `install` itself would make, copied."""
     monkeypatch.setattr("vepa.services.install._make", lambda venv, *_: copy(fresh, venv))
 
 
@@ -97,7 +99,7 @@ def says(python: Path, name: str) -> str:
     return done.stdout.strip()
 
 
-def test_it_makes_an_environment_of_its_own(tmp_path, offline, constraints):
+def test_it_makes_an_environment_of_its_own(tmp_path, quick, offline, constraints):
     services, told = tmp_path / "services", []
     assert installed(WANTED, constraints, services=services) is None
     venv = install(WANTED, constraints, told.append, services=services)
@@ -131,14 +133,16 @@ def test_it_makes_an_environment_of_its_own(tmp_path, offline, constraints):
     assert installed(WANTED, constraints, services=services) is None
 
 
-def test_one_that_was_interrupted_is_done_again(tmp_path, quick, offline):
+def test_one_that_was_interrupted_is_done_again(tmp_path, fresh, quick, offline):
     """kill -9 of the installing process while pip runs: the next one waits for pip, then redoes."""
     services = tmp_path / "services"
     script = (
-        "import sys; from pathlib import Path; from vepa.services.install import install; "
-        "install(['vepatest_server==1.0'], None, None, services=Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from vepa.services import install; "
+        "from vepa.services.runtimes.mirror import copy; "
+        "install._make = lambda venv, *_: copy(sys.argv[2], venv); "
+        "install.install(['vepatest_server==1.0'], None, None, services=Path(sys.argv[1]))"
     )
-    child = subprocess.Popen([sys.executable, "-c", script, services])
+    child = subprocess.Popen([sys.executable, "-c", script, services, fresh])
     venv = wait_for(lambda: next(services.glob("*/pyvenv.cfg"), None), 20).parent
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
