@@ -1,7 +1,8 @@
-"""The corpus: an agent works on tasks in a seeded office, and what it really did is kept.
+"""The corpus: an agent works on tasks in a seeded office, and two readers judge what it really did.
 
-`vepa run` runs this flow first when its profile has a block `corpus`; so does
-`python flows/corpus.py`. All work happens in `vepa`; an episode that is there is not played again,
+`vepa run` runs the flow `corpus` first when its profile has a block `corpus`; so does
+`python flows/corpus.py`. With a block `annotate` it goes on with the flow `annotate`, which also
+runs alone. All work happens in `vepa`; an episode or a judgement that is there is not made again,
 so a flow that was killed goes on where it stopped.
 """
 
@@ -22,9 +23,14 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from vepa.annotate.runs import figures as told
+from vepa.annotate.runs import stages as annotation
 from vepa.collect.runs import stages
 
-__all__ = ["corpus"]
+__all__ = ["annotate", "corpus"]
+
+#: Judgements between two signs of progress.
+_OFTEN = 100
 
 
 # Content-addressed files are the cache: a task that finds its episodes there returns at once.
@@ -42,6 +48,88 @@ def write_products(
     return stages.write_products(profile, project, artifacts, seconds)
 
 
+@task(cache_policy=NO_CACHE)
+def write_report(profile: str, project: str | None, artifacts: str | None) -> str:
+    """Write the corpus' page."""
+    return stages.write_report(profile, project, artifacts)
+
+
+@task(task_run_name="annotate-{reader}", cache_policy=NO_CACHE)
+def annotate_reader(folder: str, reader: str) -> dict[str, Any]:
+    """Let one annotator judge the steps that it has not judged."""
+    progress: Any = create_progress_artifact(
+        progress=0.0, key=f"annotate-{reader}", description=folder
+    )
+
+    def tell(_: str, done: int, of: int) -> None:
+        if done == of or not done % _OFTEN:
+            update_progress_artifact(artifact_id=progress, progress=100.0 * done / of)
+
+    return annotation.annotate_reader(folder, reader, tell)
+
+
+@task(cache_policy=NO_CACHE)
+def write_labels(folder: str) -> dict[str, Any]:
+    """Write all labels, and queue what the annotators see differently."""
+    return annotation.write_labels(folder)
+
+
+@task(cache_policy=NO_CACHE)
+def arbitrate(folder: str) -> dict[str, Any]:
+    """Let the arbiter settle what is open."""
+    return annotation.arbitrate_open(folder)
+
+
+@task(cache_policy=NO_CACHE)
+def measure_agreement(folder: str) -> Any:
+    """Work out how far the labels can be trusted."""
+    return annotation.measure_agreement(folder)
+
+
+@task(cache_policy=NO_CACHE)
+def end_annotation(folder: str, labels: dict[str, Any], measured: Any) -> dict[str, Any]:
+    """Write the labels that stand, and the events with them."""
+    return annotation.end_annotation(folder, labels, measured)
+
+
+@flow(
+    name="annotate",
+    flow_run_name="annotate-{profile}",
+    task_runner=ThreadPoolTaskRunner(max_workers=4),
+)
+def annotate(
+    profile: str = "demo", project: str | None = None, artifacts: str | None = None
+) -> dict[str, Any]:
+    """Judge every step of a corpus twice and settle what can be settled; the figures.
+
+    What only people can settle stays in the queue; a later run takes up their verdicts.
+
+    Parameters
+    ----------
+    profile, project, artifacts
+        As of `corpus`.
+    """
+    plan = annotation.begin_annotation(profile, project, artifacts)
+    folder = plan["folder"]
+    try:
+        judged = annotate_reader.map(unmapped(folder), plan["readers"])
+        judged.result()
+        labels = write_labels(folder)
+        arbitrate(folder)
+        measured = measure_agreement(folder)
+        figures = end_annotation(folder, labels, measured)
+    finally:
+        annotation.leave_annotation(folder)
+    create_table_artifact(
+        table=told.agreement_rows(figures["agreement"]),
+        key="agreement",
+        description=figures["agreement"]["heading"],
+    )
+    create_markdown_artifact(told.queue_markdown(figures), key="queue")
+    create_markdown_artifact(told.cost_markdown(figures), key="annotation-cost")
+    return figures
+
+
 # More threads than offices: those without an office wait for one.
 @flow(
     name="corpus",
@@ -51,7 +139,7 @@ def write_products(
 def corpus(
     profile: str = "demo", project: str | None = None, artifacts: str | None = None
 ) -> dict[str, Any]:
-    """Collect a corpus; its figures.
+    """Collect a corpus, and annotate it where the profile says so; its figures.
 
     Parameters
     ----------
@@ -80,6 +168,9 @@ def corpus(
     create_table_artifact(table=sorted(rows, key=lambda row: row["task"]), key="tasks")
     create_table_artifact(table=figures["outcomes"], key="outcomes")
     create_markdown_artifact(stages.cost_markdown(figures), key="cost")
+    if plan["annotated"]:
+        annotate(profile, project, artifacts)
+        write_report(profile, project, artifacts)
     return figures
 
 

@@ -157,6 +157,10 @@ def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
         from vepa.collect.runs.profile import read_corpus
 
         wrong = wrong + read_corpus(file)[1]
+    if profile is not None and profile.annotate is not None:
+        from vepa.annotate.runs.profile import read_annotation
+
+        wrong = wrong + read_annotation(file)[1]
     return [as_feedback(error) for error in wrong]
 
 

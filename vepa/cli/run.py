@@ -11,6 +11,7 @@ import typer
 from vepa.cli.console import AsJson, Output, ProjectDir
 
 if TYPE_CHECKING:
+    from vepa.annotate.runs.plan import AnnotationPlan
     from vepa.bench.runs.run import Run
     from vepa.collect.runs.session import CorpusPlan
     from vepa.project import Project
@@ -53,15 +54,20 @@ def run(
     place = Project(project)
     planned = plan(place, profile)
     corpus = _corpus(place, profile)
+    annotation = _annotation(place, profile) if corpus else None
     if dry_run:
-        tell_plan(out, planned, _corpus_document(corpus) if corpus else None)
+        tell_plan(out, planned, _corpus_document(corpus, annotation) if corpus else None)
         return
     begun = time.monotonic()
     artifacts = planned.folder.parents[1]
     missing = _prepare(out, corpus) if corpus else 0
-    several = corpus is not None and (missing or fresh or not planned.finished)
+    several = corpus is not None and (
+        missing or fresh or not planned.finished or (annotation and not annotation.judged)
+    )
     with prefect_server(artifacts / "prefect", verbose=verbose) if several else nullcontext():
         grown = _collect(out, corpus, missing, place, verbose) if corpus else None
+        if annotation is not None and grown is not None:
+            grown["annotation"] = _annotate(out, annotation, place, verbose)
         stood = _evolve(out, planned, place, fresh=fresh, verbose=verbose)
         own, own_stood = None, True
         if corpus is not None and (corpus.folder / "evolve.yaml").is_file():
@@ -89,8 +95,15 @@ def _corpus(place: Project, profile: str) -> CorpusPlan | None:
     return plan_corpus(place, profile)
 
 
-def _corpus_document(corpus: CorpusPlan) -> dict[str, Any]:
-    """What would be collected, and what it costs."""
+def _annotation(place: Project, profile: str) -> AnnotationPlan | None:
+    """Who judges the steps of the corpus; None when nobody does."""
+    from vepa.annotate.runs.plan import plan_annotation
+
+    return plan_annotation(place, profile)
+
+
+def _corpus_document(corpus: CorpusPlan, annotation: AnnotationPlan | None) -> dict[str, Any]:
+    """What would be collected and annotated, and what it costs."""
     from vepa.collect.estimating import estimate_orders
     from vepa.services.world import load_world
 
@@ -105,6 +118,17 @@ def _corpus_document(corpus: CorpusPlan) -> dict[str, Any]:
         "offices": corpus.profile.collect.offices,
         "runtime": corpus.profile.runtime,
         "models": [asdict(each) for each in costs],
+        "annotation": None if annotation is None else _annotation_document(annotation),
+    }
+
+
+def _annotation_document(annotation: AnnotationPlan) -> dict[str, Any]:
+    """Who would judge; what it costs is told by `vepa annotate --dry-run` once steps are there."""
+    return {
+        "panel": annotation.profile.panel,
+        "readers": {seat.name: seat.model for seat in annotation.panel.seats},
+        "budget": annotation.panel.budget.model_dump(),
+        "done": annotation.finished,
     }
 
 
@@ -140,6 +164,30 @@ def _collect(
         out.note("interrupted; what is done is kept, and the same command goes on from there")
         raise
     return {**figures, "played": missing}
+
+
+def _annotate(
+    out: Output, annotation: AnnotationPlan, place: Project, verbose: bool
+) -> dict[str, Any]:
+    """Judge what is not judged, take up what was settled; the figures."""
+    from vepa.annotate.runs.conduct import conduct_annotation
+    from vepa.annotate.runs.stages import read_annotated, settle_again
+    from vepa.cli.run_labels import LabelWatcher
+    from vepa.collect.runs.stages import write_report
+
+    artifacts = str(annotation.corpus.parents[1])
+    where = str(place.directory) if place.directory else None
+    if not annotation.judged:
+        try:
+            with LabelWatcher(annotation):
+                conduct_annotation(annotation, place, verbose=verbose)
+        except KeyboardInterrupt:
+            out.note("interrupted; what was judged is kept, and the same command goes on")
+            raise
+    elif not annotation.settled:
+        settle_again(str(annotation.file), where, artifacts)
+    write_report(str(annotation.file), where, artifacts)
+    return read_annotated(annotation)
 
 
 def _evolve(out: Output, planned: Run, place: Project, *, fresh: bool, verbose: bool) -> bool:

@@ -75,6 +75,9 @@ def _tell_corpus_plan(out: Output, corpus: Mapping[str, Any]) -> None:
         f"{'episodes':13} {corpus['episodes']} over {counted(corpus['tasks'], 'task')}, "
         f"{corpus['to_play']} to play, {counted(corpus['offices'], 'office')} ({corpus['runtime']})"
     )
+    if corpus.get("annotation"):
+        readers = ", ".join(corpus["annotation"]["readers"].values())
+        out.text(f"{'annotation':13} {corpus['annotation']['panel']}: {readers}")
     for each in corpus["models"]:
         price = "price not known" if each["dollars"] is None else f"{each['dollars']:.2f} USD"
         tokens = f"{each['prompt'] + each['completion']:,} tokens, {price}"
@@ -186,9 +189,40 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
     spent = corpus["spent"]
     dollars = "price not known" if spent["dollars"] is None else f"{spent['dollars']:.2f} USD"
     out.text(f"  {'cost':17} {spent['prompt'] + spent['completion']:,} tokens, {dollars}")
+    if "annotation" in corpus:
+        _tell_labels(out, corpus["annotation"])
     out.text(f"  {'content hash':17} {corpus['content_sha256']}")
     out.text(f"  {'in':17} {near(Path(corpus['folder']))}/")
     out.text(f"\nReport  {near(Path(corpus['report']))}")
+
+
+def _tell_labels(out: Output, annotation: Mapping[str, Any]) -> None:
+    """What stands about the steps, and how far the annotators agree."""
+    from vepa.bench.comparison import counted
+
+    labels, settled, queue = annotation["labels"], annotation["settled"], annotation["queue"]
+    shares = ", ".join(
+        f"{count / labels['labels']:.0%} {origin}" for origin, count in labels["origins"].items()
+    )
+    how = ", ".join(f"{count:,} {name}" for name, count in settled["how"].items())
+    out.text(f"  {'labels':17} {labels['labels']:,} by two annotators ({shares or 'none'})")
+    out.text(
+        f"  {'settled':17} {settled['steps']:,} of {labels['steps']:,} steps ({how or 'none'})"
+    )
+    reached = sum(bool(count) for count in settled["triggers"].values())
+    out.text(f"  {'triggers':17} {reached} of {len(settled['triggers'])} occur in settled labels")
+    if queue["open"]:
+        out.text(
+            f"  {'queue':17} {counted(queue['open'], 'dispute')} open: vepa arbitrate serve "
+            f"{near(Path(annotation['folder']))}"
+        )
+    agreement = annotation["agreement"]
+    for pair in agreement["pairs"]:
+        kappa = pair["decision"]
+        if kappa["value"] is not None:
+            span = "" if kappa["low"] is None else f" ({kappa['low']:.3f} to {kappa['high']:.3f})"
+            out.text(f"  {'κ on decisions':17} {kappa['value']:.3f}{span}")
+    out.text(f"  {'':17} {agreement['heading']}")
 
 
 def _summary_rows(

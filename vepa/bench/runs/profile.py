@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from vepa.bench.streams import MAX_SEED
@@ -17,7 +18,14 @@ from vepa.policy.document import Document, parse_document, plain_words
 from vepa.policy.schema import nearest
 from vepa.project import Project
 
-__all__ = ["Profile", "find_events", "find_profile", "load_profile", "read_profile"]
+__all__ = [
+    "Profile",
+    "corpus_profile",
+    "find_events",
+    "find_profile",
+    "load_profile",
+    "read_profile",
+]
 
 
 class Profile(BaseModel):
@@ -49,8 +57,9 @@ class Profile(BaseModel):
         Settings of the update at the end of a round.
     baselines
         Learners that the report shows beside the policy, on the same feedback.
-    corpus
-        What is collected before (`vepa.collect.runs`); no part of this run.
+    corpus, annotate
+        What is collected before (`vepa.collect.runs`), and who judges it (`vepa.annotate.runs`); no
+        part of this run.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -68,6 +77,7 @@ class Profile(BaseModel):
     evolution: EvolutionSettings = EvolutionSettings()
     baselines: list[Literal["forest", "ripper", "hoeffding", "lookup"]] = []
     corpus: dict[str, Any] | None = Field(default=None, exclude=True)
+    annotate: dict[str, Any] | None = Field(default=None, exclude=True)
 
     @field_validator("authority")
     @classmethod
@@ -162,6 +172,37 @@ def find_profile(project: Project, name: str) -> Path:
             where=Where(field="--profile"),
             remedy=f"{nearest(name, names, 'profiles')}; or give the path of a .yaml file",
         ) from None
+
+
+def corpus_profile(file: Path, name: str, events: Path) -> str | None:
+    """The profile of the policy that evolves on the steps of a corpus, as YAML.
+
+    Parameters
+    ----------
+    file
+        The outer profile: its keys, then those of its block `corpus.evolve`.
+    name
+        Of the corpus.
+    events
+        The labelled events of its steps.
+
+    Returns
+    -------
+    str or None
+        None where the outer profile has no such block.
+    """
+    outer = yaml.safe_load(read_text(file))
+    evolve = outer.pop("corpus", {}).get("evolve")
+    outer.pop("annotate", None)
+    if evolve is None:
+        return None
+    profile = {
+        **outer,
+        "title": f"A policy grows over the steps of corpus {name}",
+        **evolve,
+        "events": [str(events.absolute())],
+    }
+    return str(yaml.safe_dump(profile, sort_keys=False, allow_unicode=True))
 
 
 def find_events(project: Project, name: str) -> Path:

@@ -34,6 +34,7 @@ def corpus_report(
     episodes: Sequence[Episode],
     steps: Sequence[EventRecord],
     figures: Mapping[str, Any],
+    annotated: Mapping[str, Any] | None = None,
 ) -> str:
     """The page of a corpus that is complete.
 
@@ -47,6 +48,8 @@ def corpus_report(
         The step events with their labels.
     figures
         What `corpus.json` holds.
+    annotated
+        What `labels/annotation.json` holds, where annotators judged the steps.
 
     Raises
     ------
@@ -65,6 +68,7 @@ def corpus_report(
             "user": plan.profile.collect.user,
             "runtime": plan.profile.runtime,
             "labels": _labels(steps),
+            "annotated": None if annotated is None else _annotated(annotated),
             "triggers": _triggers(episodes),
             "services": services,
             "endings": counts.ending_rows(episodes),
@@ -105,6 +109,8 @@ def render(context: Mapping[str, Any]) -> str:
     environment.filters["counted"] = counted
     environment.filters["thousands"] = lambda value: f"{value:,}"
     environment.filters["price"] = _price
+    environment.filters["percent"] = lambda value: f"{100 * value:.0f} %"
+    environment.filters["estimate"] = _estimate
     environment.filters["duration"] = _duration
     environment.filters["show"] = lambda name: shlex.join(["vepa", "show", name])
     return environment.get_template("corpus.html.j2").render(context)
@@ -128,6 +134,29 @@ def _labels(steps: Sequence[EventRecord]) -> dict[str, int]:
             name: sum(record.label == label for record in steps)
             for name, label in (("allow", "allow"), ("refuse", "refuse"), ("none", None))
         },
+    }
+
+
+def _annotated(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """What the section on labels shows: shares of labels, κ by trigger, the queue."""
+    total = max(1, sum(figures["labels"]["origins"].values()))
+    pair = next(iter(figures["agreement"]["pairs"]), None)
+    said = figures["settled"]["triggers"]
+    most = max(said.values(), default=0)
+    kappas = {} if pair is None else pair["triggers"]
+    return {
+        **figures,
+        "shares": {name: n / total for name, n in figures["labels"]["origins"].items()},
+        "pair": pair,
+        "rows": [
+            {
+                "words": key.replace("_", " "),
+                "steps": count,
+                "bar": cell_bar([("refuse", count)], most),
+                "kappa": kappas.get(key),
+            }
+            for key, count in said.items()
+        ],
     }
 
 
@@ -228,6 +257,15 @@ def _vepa_version() -> str:
 
 def _price(dollars: float | None) -> str:
     return "price not known" if dollars is None else f"{dollars:.2f} USD"
+
+
+def _estimate(figure: Mapping[str, Any] | None) -> str:
+    """A figure with its interval; a dash where it is not defined."""
+    if figure is None or figure["value"] is None:
+        return "–"
+    if figure["low"] is None:
+        return f"{figure['value']:.2f}"
+    return f"{figure['value']:.2f} ({figure['low']:.2f} to {figure['high']:.2f})"
 
 
 def _duration(seconds: float | None) -> str:

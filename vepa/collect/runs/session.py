@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from vepa.bench.runs.profile import find_profile
+from vepa.bench.runs.profile import find_profile, load_profile
 from vepa.collect.collecting import Collected, Collection
 from vepa.collect.materials import assemble
 from vepa.collect.orders import Materials, Order, environments_for, orders_of
@@ -49,6 +49,11 @@ class CorpusPlan:
     folder: Path
     materials: Materials
     orders: dict[str, list[Order]]
+
+    @property
+    def annotated(self) -> bool:
+        """Whether annotators judge its steps (`vepa.annotate.runs`)."""
+        return load_profile(self.file).annotate is not None
 
     @property
     def collection(self) -> Collection:

@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from vepa.bench.runs.profile import corpus_profile
 from vepa.collect.report.page import corpus_report
 from vepa.collect.runs.products import (
     episode_row,
@@ -21,7 +20,7 @@ from vepa.collect.runs.products import (
 )
 from vepa.collect.runs.session import CorpusPlan, CorpusSession, plan_corpus
 from vepa.corpus.episode import Episode
-from vepa.corpus.events import EventRecord
+from vepa.corpus.events import EventRecord, stream_events
 from vepa.errors import RunError, SettingError, Where
 from vepa.files import read_text, write_atomic
 from vepa.project import Project
@@ -34,6 +33,7 @@ __all__ = [
     "leave_corpus",
     "read_figures",
     "write_products",
+    "write_report",
 ]
 
 #: Events of the policy that evolves on the corpus, when not all have a label.
@@ -64,7 +64,7 @@ def begin_corpus(
     Returns
     -------
     dict
-        `folder`, `tasks` (ids), `episodes`, `offices`.
+        `folder`, `tasks` (ids), `episodes`, `offices`, `annotated` (whether annotators follow).
 
     Raises
     ------
@@ -79,6 +79,7 @@ def begin_corpus(
         "tasks": list(plan.orders),
         "episodes": len(plan.all_orders),
         "offices": plan.profile.collect.offices,
+        "annotated": plan.annotated,
     }
 
 
@@ -151,6 +152,8 @@ def write_products(
     `events.call.jsonl` hold the parser's events with the labels that a script gives; `evolve.yaml`
     is the profile with which a policy evolves on the former (on `events.labelled.jsonl` when real
     models acted too: their steps have no label yet; without any label there is no such profile).
+    Where annotators judge the corpus, their labels are what a policy evolves on, and the report
+    waits for them (`write_report`).
 
     Parameters
     ----------
@@ -172,8 +175,8 @@ def write_products(
     plan = _planned(profile, project, artifacts)
     episodes = _episodes(plan)
     figures = figures_of(episodes, seconds)
-    before = _before(plan.folder)
-    if seconds is None and before is not None:
+    before = _read(plan.folder / "corpus.json")
+    if seconds is None and before is not None and "seconds" in before:
         figures["seconds"]["wall"] = before["seconds"]["wall"]
     steps = list(labelled_events(episodes, "step"))
     products = {
@@ -182,22 +185,39 @@ def write_products(
         "events.step.jsonl": jsonl(steps),
         "episodes.json": pretty([episode_row(episode) for episode in episodes]),
         "corpus.json": pretty({"profile": plan.name, **figures}),
-        "report.html": corpus_report(plan, episodes, steps, figures),
     }
-    products |= _evolving(plan, steps)
-    for name in _EVOLVING:
-        if name not in products:  # of an earlier profile
-            (plan.folder / name).unlink(missing_ok=True)
+    if not plan.annotated:  # else it evolves on what annotators say, and the page tells of them
+        products["report.html"] = corpus_report(plan, episodes, steps, figures)
+        products |= _evolving(plan, steps)
+        for name in _EVOLVING:
+            if name not in products:  # of an earlier profile
+                (plan.folder / name).unlink(missing_ok=True)
     for name, text in products.items():
-        path = plan.folder / name
-        if not path.is_file() or path.read_bytes() != text.encode():
-            write_atomic(path, text)
+        _write(plan.folder / name, text)
     return {
         **figures,
         "folder": str(plan.folder),
         "report": str(plan.folder / "report.html"),
         "outcomes": outcome_table(episodes),
     }
+
+
+def write_report(profile: str, project: str | None = None, artifacts: str | None = None) -> str:
+    """Write the page of a corpus that annotators judged; its path.
+
+    Raises
+    ------
+    RunError
+        When episodes are missing.
+    """
+    plan = _planned(profile, project, artifacts)
+    episodes = _episodes(plan)
+    labels = plan.folder / "labels"
+    steps = list(stream_events(labels / "events.step.jsonl"))
+    figures, annotated = read_figures(plan.folder), _read(labels / "annotation.json")
+    path = plan.folder / "report.html"
+    _write(path, corpus_report(plan, episodes, steps, figures, annotated))
+    return str(path)
 
 
 def read_figures(folder: str | Path) -> dict[str, Any]:
@@ -220,33 +240,33 @@ def cost_markdown(figures: dict[str, Any]) -> str:
     )
 
 
-def _before(folder: Path) -> dict[str, Any] | None:
-    """The figures that stand there; None without readable ones."""
+def _read(path: Path) -> dict[str, Any] | None:
+    """Figures that stand there; None without readable ones."""
     try:
-        data: dict[str, Any] = json.loads((folder / "corpus.json").read_bytes())
-        return data if "seconds" in data else None
+        data: dict[str, Any] = json.loads(path.read_bytes())
+        return data
     except (OSError, ValueError):
         return None
 
 
+def _write(path: Path, text: str) -> None:
+    """Atomically; what is there already, byte for byte, is not touched."""
+    if not path.is_file() or path.read_bytes() != text.encode():
+        write_atomic(path, text)
+
+
 def _evolving(plan: CorpusPlan, steps: list[EventRecord]) -> dict[str, str]:
-    """The profile of the policy that evolves on the corpus: the outer one's keys, then its own.
+    """The profile of the policy that evolves on the corpus, on what the scripts meant steps to be.
 
     A stream scores every event, so those without a label are left out of it.
     """
     labelled = [record for record in steps if record.label is not None]
-    if plan.profile.evolve is None or not labelled:
+    if not labelled:
         return {}
     name = "events.step.jsonl" if len(labelled) == len(steps) else _LABELLED
-    outer = yaml.safe_load(read_text(plan.file))
-    outer.pop("corpus", None)
-    profile = {
-        **outer,
-        "title": f"A policy grows over the steps of corpus {plan.name}",
-        **plan.profile.evolve,
-        "events": [str((plan.folder / name).absolute())],
-    }
-    written = yaml.safe_dump(profile, sort_keys=False, allow_unicode=True)
+    written = corpus_profile(plan.file, plan.name, plan.folder / name)
+    if written is None:
+        return {}
     extra = {_LABELLED: jsonl(labelled)} if name == _LABELLED else {}
     return {"evolve.yaml": written, **extra}
 
