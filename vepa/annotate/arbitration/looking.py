@@ -148,6 +148,28 @@ class QueueView:
                 found[given.verdict.item] = given.verdict
         return found
 
+    def dispute(self, item: str) -> Dispute | None:
+        """A dispute, whatever became of it; None when there was never one.
+
+        With what the annotators said: not for those who still have to settle it.
+        """
+        with self._store.reading() as database:
+            known = count_in(database, "SELECT COUNT(*) FROM disputes WHERE item = ?", item)
+            return dispute_in(database, item, False) if known else None
+
+    def all_disputes(self) -> list[Dispute]:
+        """Open and settled ones, in order; not those that are withdrawn."""
+        with self._store.reading() as database:
+            rows = database.execute(
+                "SELECT dispute FROM disputes WHERE withdrawn = 0 ORDER BY number"
+            )
+            return [Dispute.model_validate_json(row[0]) for row in rows]
+
+    def skips_of(self, who: str) -> dict[str, str]:
+        """Content hash -> why, of the cases that somebody left to others."""
+        with self._store.reading() as database:
+            return dict(database.execute("SELECT item, why FROM skips WHERE who = ?", (who,)))
+
     def open_disputes(self) -> list[Dispute]:
         """Disputes that nobody settled, lent ones too, in order."""
         with self._store.reading() as database:
@@ -164,21 +186,30 @@ class QueueView:
                 f"SELECT reasons FROM disputes WHERE {OPEN}"  # noqa: S608 - a constant
             ).fetchall()
             leased = count_in(
-                database, "SELECT COUNT(*) FROM leases WHERE gold = 0 AND until >= ?", self._clock()
+                database,
+                f"SELECT COUNT(*) FROM disputes WHERE {OPEN} AND item IN "  # noqa: S608
+                "(SELECT item FROM leases WHERE gold = 0 AND until >= ?)",
+                self._clock(),
             )
             gold = count_in(database, "SELECT COUNT(*) FROM gold")
             known = {
                 item: Judgement.model_validate_json(text)
                 for item, text in database.execute("SELECT item, known FROM gold")
             }
-            given = given_in(database, "WHERE undone IS NULL")
-        by = Counter(each.verdict.annotator for each in given if not each.gold)
-        quality = {}
-        for who in sorted({each.verdict.annotator for each in given if each.gold}):
-            own = [each.verdict for each in given if each.gold and each.verdict.annotator == who]
-            quality[who] = gold_score(
-                [known[each.item] for each in own], [each.judgement for each in own]
-            )
+            given = given_in(database)
+        by = Counter(
+            each.verdict.annotator for each in given if not each.gold and each.undone is None
+        )
+        # The first word about a gold step counts, taken back or not: afterwards one may know.
+        first: dict[str, dict[str, Judgement]] = {}
+        for each in given:
+            if each.gold:
+                own = first.setdefault(each.verdict.annotator, {})
+                own.setdefault(each.verdict.item, each.verdict.judgement)
+        quality = {
+            who: gold_score([known[item] for item in own], list(own.values()))
+            for who, own in sorted(first.items())
+        }
         reasons = Counter(reason for row in rows for reason in json.loads(row[0]))
         return QueueState(
             total, len(rows), leased, total - len(rows), gold, dict(by), dict(reasons), quality

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,19 +87,22 @@ class QueueStore:
             self._database = sqlite3.connect(
                 path, timeout=_WAIT, isolation_level=None, check_same_thread=False
             )
-            self._database.execute("PRAGMA journal_mode = WAL")
+        except (OSError, sqlite3.Error) as error:
+            raise RunError(f"the queue {path} cannot be opened: {error}") from None
+        try:
+            self._check_kind()
+            self._into_wal()
             # A verdict is somebody's work: it is on disk when they are told that it was taken.
             self._database.execute("PRAGMA synchronous = FULL")
-            self._database.executescript(_TABLES)
+            with self.writing() as database:
+                for statement in _TABLES.split(";"):
+                    database.execute(statement)
             self._settle_facts({"version": _VERSION, **facts})
-        except OSError as error:
-            raise RunError(f"the queue {path} cannot be opened: {error.strerror}") from None
-        except sqlite3.DatabaseError as error:
-            raise SettingError(
-                f"this file is no arbitration queue: {error}",
-                where=Where(str(path)),
-                remedy="name the folder that `vepa annotate --out` wrote, or move the file away",
-            ) from None
+        except BaseException as error:
+            self._database.close()
+            if isinstance(error, sqlite3.Error):
+                raise RunError(f"the queue {path} cannot be opened: {error}") from None
+            raise
 
     def close(self) -> None:
         """Let go of the file."""
@@ -107,9 +111,16 @@ class QueueStore:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The database for questions."""
+        """The database for questions, as it is at one moment."""
         with self._lock, self._translated():
-            yield self._database
+            if self._database.in_transaction:  # a question within a question
+                yield self._database
+                return
+            self._database.execute("BEGIN")
+            try:
+                yield self._database
+            finally:
+                self._database.execute("ROLLBACK")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -118,10 +129,11 @@ class QueueStore:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -129,6 +141,37 @@ class QueueStore:
             yield
         except sqlite3.Error as error:
             raise RunError(f"the queue {self.path} cannot be used: {error}") from error
+
+    def _check_kind(self) -> None:
+        """Refuse a file that is something else, before anything is written into it."""
+        try:
+            rows = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = {row[0] for row in rows}
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise self._not_a_queue(str(error)) from None
+        if tables and not {"meta", "disputes", "verdicts"} <= tables:
+            raise self._not_a_queue("it is a database with other tables")
+
+    def _not_a_queue(self, why: str) -> SettingError:
+        return SettingError(
+            f"this file is no arbitration queue: {why}",
+            where=Where(str(self.path)),
+            remedy="name the folder that `vepa annotate --out` wrote, or move the file away",
+        )
+
+    def _into_wal(self) -> None:
+        """Switch the mode; SQLite does not wait for others who do the same at the same moment."""
+        until = time.monotonic() + _WAIT
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     def _settle_facts(self, facts: Mapping[str, str]) -> None:
         with self.writing() as database:
