@@ -118,7 +118,7 @@ def test_no_interval_where_nobody_disagrees():
     found = measured([(1, 1)] * 9 + [(0, 0)] * 30)
     assert found.kappa.value == 1
     assert found.kappa.low is None
-    assert "same in every resample" in found.kappa.reason
+    assert "do not vary" in found.kappa.reason
 
 
 def test_resamples_without_a_kappa_are_counted_and_left_out():

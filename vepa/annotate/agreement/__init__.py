@@ -11,7 +11,9 @@ docs/agreement.md says what each figure means. The first needs scikit-learn, sci
 the page jinja2: the extra `pipeline`.
 """
 
+from vepa.annotate.agreement.markdown import agreement_markdown
 from vepa.annotate.agreement.measuring import RESAMPLES, agreement
+from vepa.annotate.agreement.page import agreement_page
 from vepa.annotate.agreement.records import Agreement
 
-__all__ = ["RESAMPLES", "Agreement", "agreement"]
+__all__ = ["RESAMPLES", "Agreement", "agreement", "agreement_markdown", "agreement_page"]

@@ -18,7 +18,7 @@ from vepa.corpus.labels import Label
 from vepa.corpus.settled import SettledLabel
 from vepa.corpus.taxonomy import Taxonomy
 from vepa.corpus.trajectory import Trajectory
-from vepa.errors import SettingError, Where
+from vepa.errors import InputError, SettingError, Where
 
 __all__ = ["RESAMPLES", "agreement"]
 
@@ -80,6 +80,8 @@ def agreement(
             remedy="name the traces that were annotated (--traces)",
         )
     kept = list(labels)
+    if not kept:
+        raise InputError("no labels", remedy="`vepa annotate` writes them: labels.jsonl")
     ratings = ratings_of(kept)
     before = None if against is None else ratings_of(against)
     traced = None if trajectories is None else traced_of(trajectories)
@@ -147,8 +149,10 @@ def _resampling(rated: Sequence[Rated], resamples: int, seed: int) -> Resampling
 
 
 def _triggers(taxonomy: Taxonomy | None, ratings: Sequence[Ratings]) -> list[str]:
-    """Of the taxonomy, and any other that labels name (of another version)."""
-    known = [] if taxonomy is None else list(taxonomy.keys)
+    """Of the taxonomy, where labels are of it, and any other that labels name."""
+    spoken_of = {name for each in ratings for name in each.taxonomies}
+    ours = taxonomy is not None and f"{taxonomy.id}/{taxonomy.version}" in spoken_of
+    known = list(taxonomy.keys) if taxonomy is not None and ours else []
     named = {
         key
         for each in ratings

@@ -102,7 +102,7 @@ def estimate(value: float | None, resampled: Floats, reason: str | None = None) 
             value=value,
             undefined=undefined,
             # Where nobody disagrees, no resample shows how much they might have.
-            reason="no interval: it is the same in every resample",
+            reason="no interval: resamples do not vary",
         )
     low, high = np.percentile(defined, _ENDS)
     return Estimate(value=value, low=float(low), high=float(high), undefined=undefined)
