@@ -7,9 +7,12 @@ from pathlib import Path
 from vepa.annotate.asking import Annotator
 from vepa.annotate.panel import Panel, Rules, Seat
 from vepa.annotate.scripted import SCRIPTS, script_named
+from vepa.annotate.shape import TEMPLATE
 from vepa.errors import SettingError, Where
 from vepa.llm import AnswerCache, Budget, Ledger, open_model
+from vepa.llm.prompts import load_prompt
 from vepa.policy.schema import nearest
+from vepa.project import Project
 
 __all__ = ["budget_of", "open_reader", "open_readers"]
 
@@ -29,11 +32,19 @@ def open_readers(
     ledger: Ledger | None = None,
     cache: AnswerCache | None = None,
     recorded: Path | None = None,
+    project: Project | None = None,
 ) -> list[Annotator]:
     """The two annotators of a panel; see `open_reader`."""
     return [
         open_reader(
-            seat, panel, rules, budget=budget, ledger=ledger, cache=cache, recorded=recorded
+            seat,
+            panel,
+            rules,
+            budget=budget,
+            ledger=ledger,
+            cache=cache,
+            recorded=recorded,
+            project=project,
         )
         for seat in panel.annotators
     ]
@@ -48,6 +59,7 @@ def open_reader(
     ledger: Ledger | None = None,
     cache: AnswerCache | None = None,
     recorded: Path | None = None,
+    project: Project | None = None,
 ) -> Annotator:
     """One seat of a panel with its model behind it.
 
@@ -57,6 +69,8 @@ def open_reader(
         Who, of which panel, told what.
     budget, ledger, cache, recorded
         As `open_model` takes them.
+    project
+        Where the prompt is looked up; the working directory and the package when left out.
 
     Raises
     ------
@@ -80,4 +94,5 @@ def open_reader(
         recorded=recorded,
         otherwise=seat.otherwise,
     )
-    return Annotator(seat, model, rules, panel.trace_tokens)
+    prompt = load_prompt(project or Project(), TEMPLATE)
+    return Annotator(seat, model, rules, panel.trace_tokens, prompt=prompt)

@@ -12,8 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from vepa.annotate.arbitration.queue import ArbitrationQueue
+from vepa.annotate.asking import Annotator
 from vepa.annotate.dual import DualAnnotation
 from vepa.annotate.opening import budget_of, open_reader
+from vepa.annotate.panel import Seat
 from vepa.annotate.runs.plan import AnnotationPlan
 from vepa.corpus.trajectory import stream_trajectories
 from vepa.errors import RunError
@@ -45,16 +47,20 @@ class AnnotationSession:
         self.budget: Budget = budget_of(plan.panel)
         self.ledger = Ledger(plan.folder / "ledger.jsonl")
         ledger = self.ledger.tagged(purpose="annotate")
-        readers = [
-            open_reader(seat, plan.panel, plan.rules, budget=self.budget, ledger=ledger)
-            for seat in plan.panel.annotators
-        ]
+        readers = [self.reader(seat, ledger) for seat in plan.panel.annotators]
         with ExitStack() as stack:
             dual = DualAnnotation(readers, plan.folder, self.trajectories, plan.profile.workers)
             self.dual = stack.enter_context(dual)
             self.queue: ArbitrationQueue = stack.enter_context(plan.queue())
             self._held = stack.pop_all()
         self.asked: dict[str, int] = {}
+
+    def reader(self, seat: Seat, ledger: Ledger) -> Annotator:
+        """A seat with its model behind it."""
+        plan = self.plan
+        return open_reader(
+            seat, plan.panel, plan.rules, budget=self.budget, ledger=ledger, project=plan.project
+        )
 
     def judge(self, reader: str, progress: Callable[[str, int, int], None] | None = None) -> int:
         """Let one reader judge what it has not judged; returns how many it was asked for."""

@@ -9,7 +9,6 @@ from typing import Any
 from vepa.annotate.agreement import Agreement, agreement, agreement_markdown, agreement_page
 from vepa.annotate.arbitration.arbiter import arbitrate
 from vepa.annotate.arbitration.desk import fill_queue, read_judged, write_settled
-from vepa.annotate.opening import open_reader
 from vepa.annotate.runs.events import settled_events
 from vepa.annotate.runs.figures import agreement_figures, cost_figures, pretty, settled_figures
 from vepa.annotate.runs.plan import (
@@ -114,13 +113,7 @@ def arbitrate_open(
     plan, seat = session.plan, session.plan.panel.arbiter
     done, failed = 0, 0
     if plan.profile.arbiter and seat is not None and session.queue.state().open:
-        arbiter = open_reader(
-            seat,
-            plan.panel,
-            plan.rules,
-            budget=session.budget,
-            ledger=session.ledger.tagged(purpose="arbitrate"),
-        )
+        arbiter = session.reader(seat, session.ledger.tagged(purpose="arbitrate"))
         result = arbitrate(session.queue, arbiter, workers=plan.profile.workers, progress=progress)
         done, failed = result.settled, len(result.failures)
     state = session.queue.state()
