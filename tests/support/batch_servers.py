@@ -90,6 +90,7 @@ class BatchServer:
         self.lock = threading.RLock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("H", (_Handler,), {"told": self}))
         self._http.daemon_threads = True
+        self._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # killed clients
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )

@@ -117,18 +117,51 @@ class Annotator:
         assert self._model is not None, "a reader that only makes requests was asked to judge"
         request = self.request(item)
         try:
-            reply = self._model.ask(request)
-            judgement = self._judgement(request, reply, item)
+            found = self.read(item, request, self._model.ask(request))
+            if isinstance(found, ModelRequest):
+                found = self.read(item, found, self._model.ask(found), last=True)
         except ModelError as error:
-            if error.kind == "refused_key":
-                raise
-            return self._failure(item, error.kind, str(error))
+            return self.failed(item, error)
+        assert not isinstance(found, ModelRequest)
+        return found
+
+    def read(
+        self, item: StepItem, request: ModelRequest, reply: ModelReply, *, last: bool = False
+    ) -> Judged | ModelRequest:
+        """What an answer says: a label, a failure, or the request that asks for the one repair.
+
+        Parameters
+        ----------
+        item
+            The step.
+        request, reply
+            What was asked about it, and the answer.
+        last
+            Whether this was the repair already. There is none either for an answer whose form was
+            repaired, nor for what is replayed or a script's.
+        """
+        if reply.data is None:
+            return self._failure(item, "declined", "the model declined")
+        try:
+            judgement = read_judgement(reply.data, self.rules.taxonomy, self.schema, item)
         except InputError as error:
+            if not (last or reply.repaired or _ORIGINS[reply.source] != "model"):
+                return _asked_again(request, reply, error)
             place = f"{error.where.field}: " if error.where.field else ""
             return self._failure(item, "unusable", f"{place}{error.message}")
-        if judgement is None:
-            return self._failure(item, "declined", "the model declined")
-        return self._label(item, *judgement)
+        return self._label(item, judgement, reply)
+
+    def failed(self, item: StepItem, error: ModelError) -> Failure:
+        """A step that no answer came about.
+
+        Raises
+        ------
+        ModelError
+            `refused_key`, the error itself: no other step would fare better.
+        """
+        if error.kind == "refused_key":
+            raise error
+        return self._failure(item, error.kind, str(error))
 
     def judge_many(
         self,
@@ -157,28 +190,6 @@ class Annotator:
             return judged
 
         return in_order(items, kept, workers)
-
-    def _judgement(
-        self, request: ModelRequest, reply: ModelReply, item: StepItem
-    ) -> tuple[Judgement, ModelReply] | None:
-        """The judgement and the answer that it came with; one repair, of form or of content."""
-        assert self._model is not None
-        if reply.data is None:
-            return None
-        try:
-            return self._read(reply, item), reply
-        except InputError as error:
-            if reply.repaired or _ORIGINS[reply.source] != "model":
-                raise
-            asked = _asked_again(request, reply, error)
-        again = self._model.ask(asked)
-        if again.data is None:
-            return None
-        return self._read(again, item), again
-
-    def _read(self, reply: ModelReply, item: StepItem) -> Judgement:
-        assert reply.data is not None
-        return read_judgement(reply.data, self.rules.taxonomy, self.schema, item)
 
     def _label(self, item: StepItem, judgement: Judgement, reply: ModelReply) -> Label:
         taxonomy = self.rules.taxonomy

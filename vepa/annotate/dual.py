@@ -138,6 +138,10 @@ class DualAnnotation:
                 progress(name, done, len(self.items))
         return len(left)
 
+    def keep(self, name: str, judged: Judged) -> None:
+        """Keep what a reader said that was asked in another way; see `LabelJournal.add`."""
+        self._journals[name].add(judged)
+
     def run(self, progress: Callable[[str, int, int], None] | None = None) -> Outcome:
         """Let every reader judge, one after the other, and write the labels; raises as `judge`."""
         asked = sum(self.judge(name, progress) for name in self.readers)

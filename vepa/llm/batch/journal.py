@@ -89,8 +89,7 @@ class BatchJournal:
     def _open(self) -> None:
         base = sqlite3.connect(self.path, isolation_level=None, timeout=30, check_same_thread=False)
         self._base = base
-        base.execute("PRAGMA journal_mode = WAL")
-        base.execute("PRAGMA synchronous = FULL")
+        base.execute("PRAGMA synchronous = EXTRA")  # the folder as well, after every change
         version = base.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _VERSION):
             raise sqlite3.DatabaseError(f"version {version}")
