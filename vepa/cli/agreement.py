@@ -87,6 +87,12 @@ def agreement(
         )
     except InputError as error:
         raise error.at(file=name_of(labels)) from None
+    if not found.labels:
+        raise InputError(
+            "no labels",
+            where=Where(name_of(labels)),
+            remedy="name labels.jsonl, which `vepa annotate` writes",
+        )
     output.document(found.model_dump(mode="json"))
     _tell(output, found)
     if out is not None:

@@ -68,7 +68,7 @@ def test_alpha_of_the_textbook_with_missing_judgements():
 
 
 @pytest.mark.property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(CODES)
 def test_our_sums_give_the_alpha_of_the_package(codes):
     counts, distances = counts_of(codes, len(SETS)), masi_distances(SETS)

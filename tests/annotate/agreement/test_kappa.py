@@ -38,7 +38,7 @@ def measured(pairs, resamples=50):
 
 
 @pytest.mark.property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEVERAL)
 def test_a_table_of_counts_gives_the_kappa_of_scikit_learn(pairs):
     cells = cells_of(asked(pairs)).sum(axis=0)
@@ -51,7 +51,7 @@ def test_a_table_of_counts_gives_the_kappa_of_scikit_learn(pairs):
 
 
 @pytest.mark.property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(NAMED)
 def test_so_does_a_table_of_keys(pairs):
     table = np.zeros((3, 3))
@@ -66,7 +66,7 @@ def test_so_does_a_table_of_keys(pairs):
 
 
 @pytest.mark.property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEVERAL)
 def test_no_figure_is_ever_not_a_number(pairs):
     with warnings.catch_warnings():

@@ -167,7 +167,8 @@ def _pair_drift(
         drawn.append(kappas(resampling.sums(cells_of(question), position)))
     is_now, was = values
     if is_now.value is None or was.value is None:
-        change = Estimate(value=None, reason=is_now.reason or was.reason)
+        lacks = is_now if is_now.value is None else was
+        change = Estimate(value=None, reason=lacks.reason)
     else:
         change = estimate(is_now.value - was.value, drawn[0] - drawn[1])
     return PairDrift(

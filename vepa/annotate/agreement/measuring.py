@@ -18,7 +18,7 @@ from vepa.corpus.labels import Label
 from vepa.corpus.settled import SettledLabel
 from vepa.corpus.taxonomy import Taxonomy
 from vepa.corpus.trajectory import Trajectory
-from vepa.errors import InputError, SettingError, Where
+from vepa.errors import SettingError, Where
 
 __all__ = ["RESAMPLES", "agreement"]
 
@@ -80,8 +80,6 @@ def agreement(
             remedy="name the traces that were annotated (--traces)",
         )
     kept = list(labels)
-    if not kept:
-        raise InputError("no labels", remedy="`vepa annotate` writes them: labels.jsonl")
     ratings = ratings_of(kept)
     before = None if against is None else ratings_of(against)
     traced = None if trajectories is None else traced_of(trajectories)
