@@ -49,6 +49,14 @@ def show(
         list[Path] | None,
         typer.Option("--events", metavar="FILE", help="Show these events; may be repeated."),
     ] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help="Show what annotators said: labels.jsonl or settled.jsonl; may be repeated.",
+        ),
+    ] = None,
     policy: Annotated[
         Path | None,
         typer.Option("--policy", metavar="FILE", help="Show what this policy answers, and why."),
@@ -140,9 +148,11 @@ def show(
     )
     check_words(tripped, ending)
     if html is not None and what is not None:
-        not_over_itself([what.partition("#")[0], *map(str, events or [])], str(html))
+        read = [*map(str, events or []), *map(str, labels or [])]
+        not_over_itself([what.partition("#")[0], *read], str(html))
+    books = (events or [], labels or [])
     source = source_of(
-        Project(project), what, id, folder, wanted, events or [], policy, schema, limit, format
+        Project(project), what, id, folder, wanted, books, policy, schema, limit, format
     )
     if html is not None:
         _write(out, source, html)

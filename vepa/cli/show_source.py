@@ -17,6 +17,7 @@ from vepa.files import name_of
 from vepa.project import Project
 from vepa.viewer.events import EventBook
 from vepa.viewer.judging import Judge
+from vepa.viewer.labels import LabelBook
 from vepa.viewer.reading import Traces, find
 from vepa.viewer.view import Shown, Subject, show_all
 from vepa.viewer.wanted import Wanted
@@ -45,8 +46,8 @@ class Source:
         Which of many.
     judge
         The policy, or none.
-    book
-        Events of files, or none.
+    books
+        Events and labels of files.
     limit
         Rows of a list; None: all for machines, some for people.
     """
@@ -56,15 +57,17 @@ class Source:
     one: Subject | None
     wanted: Wanted
     judge: Judge
-    book: EventBook | None
+    books: Sequence[EventBook | LabelBook]
     limit: int | None
 
     def wanted_subjects(self) -> Iterator[Subject]:
         """The trajectories that are wanted, one at a time."""
         for subject in self.many if self.one is None else [self.one]:
-            with_events = self.book.put_to(subject) if self.book is not None else subject
-            if self.wanted.takes(with_events, self.judge):
-                yield with_events
+            whole = subject
+            for book in self.books:
+                whole = book.put_to(whole)
+            if self.wanted.takes(whole, self.judge):
+                yield whole
 
     def shown(self) -> Shown:
         """The one, with all that belongs to it."""
@@ -79,8 +82,10 @@ class Source:
         """Say what was left out; exit 1 where something could not be read."""
         for each in self.broken:
             out.note(f"not shown: {each}")
-        if self.book is not None and self.one is None and self.book.unused:
-            out.note(f"{self.book.unused:,} events are of no trajectory that was read")
+        for book in self.books if self.one is None else ():
+            if book.unused:
+                what = "events" if isinstance(book, EventBook) else "labels"
+                out.note(f"{book.unused:,} {what} are of no trajectory that was read")
         for unit in self.judge.units if self.judge.asked and not self.judge.answered else ():
             out.note(
                 f"the policy says nothing here: it is for events of unit {unit}, and there are none"
@@ -96,20 +101,21 @@ def source_of(
     id: str | None,
     folder: Path | None,
     wanted: Wanted,
-    events: Sequence[Path],
+    files: tuple[Sequence[Path], Sequence[Path]],
     policy: Path | None,
     schema: Path | None,
     limit: int | None,
     format: str | None,
 ) -> Source:
-    """What the arguments of the command mean.
+    """What the arguments of the command mean; `files` are those of events and of labels.
 
     Raises
     ------
     InputError
         When one of them means nothing, or several do not go together.
     """
-    one_stdin(Path(what) if what else None, *events, policy, schema)
+    events, labels = files
+    one_stdin(Path(what) if what else None, *events, *labels, policy, schema)
     folders = folders_of(project, folder)
     judge = Judge(policy_of(policy, schema) if policy else None, schema_of(schema))
     wanted.checked(judge.schema, policy=policy is not None)
@@ -124,9 +130,11 @@ def source_of(
             f"{', '.join(used)} and an episode do not go together",
             remedy="filters are for lists: name a file or a folder alone, or nothing at all",
         )
-    book = EventBook.read(events, judge.schema) if events else None
+    books: list[EventBook | LabelBook] = []
+    books += [EventBook.read(events, judge.schema)] if events else []
+    books += [LabelBook.read(labels)] if labels else []
     title = one.trajectory.id if one else name_of(what) if what else "episodes"
-    return Source(title, many, one, wanted, judge, book, limit)
+    return Source(title, many, one, wanted, judge, books, limit)
 
 
 def _found(
