@@ -52,7 +52,24 @@ def test_one_changed_label_is_within_what_chance_does():
     assert found.decision_changed == 0
 
 
-def test_prevalence_counts_each_content_once_whoever_judged_it():
+def test_prevalence_is_of_steps_and_does_not_change_with_how_often_a_content_occurs():
+    """Twice as many episodes with the same first step: as many steps are refused as before."""
+
+    def corpus(episodes):
+        labels = []
+        for name in ("a", "b"):
+            places = tuple((f"e/{at}", 0) for at in range(episodes))
+            labels += label(name, "first", judged(), places=places)
+            for at in range(episodes):
+                labels += label(name, f"own-{at}", judged(X), places=((f"e/{at}", 1),))
+        return labels
+
+    told = change(drift(corpus(40), corpus(20)), X)
+    assert (told.then, told.now) == (0.5, 0.5)
+    assert not told.flagged
+
+
+def test_prevalence_is_the_mean_over_annotators():
     then = two_readers([((X,), ()), ((), ())])
     found = drift(two_readers([((X,), (X,)), ((), ())]), then)
     assert (change(found, X).then, change(found, X).now) == (0.25, 0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from vepa.annotate.agreement.kappa import Question, binaries, cells_of, kappas
 from vepa.annotate.agreement.sampling import Resampling, estimate
 
 EPISODES = ["e/10", "e/2", "e/2", "e/1", "e/10", "e/10"]
@@ -62,3 +63,26 @@ def test_an_interval_from_less_than_half_of_the_resamples_is_none():
     assert (found.low, found.undefined) == (None, 60)
     kept = estimate(0.5, np.array([np.nan] * 40 + list(np.linspace(0, 1, 60))))
     assert (kept.low is not None, kept.undefined) == (True, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.property
+def test_the_interval_of_kappa_holds_the_true_one_as_often_as_it_says():
+    """Episodes with moods of their own, of which kappa over very many is known."""
+    rng = np.random.default_rng(11)
+
+    def episodes(count: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        mood = rng.beta(0.6, 2.4, size=count).repeat(6)
+        truth = rng.random(len(mood)) < mood
+        a, b = (truth ^ (rng.random(len(mood)) < 0.08) for _ in range(2))
+        return a, b, [str(at) for at in np.arange(count).repeat(6)]
+
+    a, b, _ = episodes(200_000)
+    true = float(kappas(cells_of(Question("k", a, b)).sum(axis=0).astype(float)))
+    held, runs = 0, 300
+    for _ in range(runs):
+        a, b, names = episodes(120)
+        drawn = Resampling.drawn(set(names), 400, 0)
+        found = binaries([Question("k", a, b)], drawn.position(names), drawn, ("a", "b"))[0].kappa
+        held += found.low <= true <= found.high
+    assert 0.91 <= held / runs <= 0.98

@@ -21,8 +21,9 @@ from vepa.errors import MissingExtraError
 
 __all__ = ["alpha", "alphas", "counts_of", "masi_distance", "masi_distances", "nominal_distances"]
 
-#: The package builds arrays of items × values × values; from here on our own sums do as well.
-_MOST_CELLS = 20_000_000
+#: The package builds four arrays of items × values × values; beyond, memory would run out, and our
+#: own sums, which are the same, are taken.
+_MOST_CELLS = 12_000_000
 
 
 def masi_distance(a: frozenset[str], b: frozenset[str]) -> float:

@@ -23,7 +23,8 @@ def drift(now: Ratings, then: Ratings, triggers: Sequence[str], resamples: int, 
     """Hold labels against earlier ones.
 
     Episodes are drawn from both releases together, so that one that both have is drawn for both at
-    once: what it adds to both cancels out.
+    once: what it adds to both cancels out. Prevalence is of steps: a content that many episodes
+    share weighs less in a larger corpus, so shares of contents change with size alone.
 
     Parameters
     ----------
@@ -91,27 +92,46 @@ class _Side:
 
     @property
     def episodes(self) -> set[str]:
-        return {each.place[0] for each in self.rated}
+        return {trajectory for each in self.rated for trajectory, _ in each.places}
 
-    def position(self, resampling: Resampling) -> npt.NDArray[np.intp]:
-        return resampling.position([each.place[0] for each in self.rated])
+    def steps(self, resampling: Resampling) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Item and episode of every step, shapes (steps,)."""
+        places = [
+            (at, trajectory) for at, each in enumerate(self.rated) for trajectory, _ in each.places
+        ]
+        items = np.array([at for at, _ in places], dtype=np.intp)
+        return items, resampling.position([trajectory for _, trajectory in places])
 
-    def says(self, key: str) -> Floats:
-        """Share of an item's annotators that say it, shape (items,)."""
-        return np.array(
-            [
-                np.mean([_says(each, name, key) for name in self.names if name in each.said])
-                for each in self.rated
-            ]
-        )
+    def says(self, keys: Sequence[str]) -> Floats:
+        """Share of an item's annotators that say each key, shape (items, keys)."""
+        rows = []
+        for each in self.rated:
+            who = [name for name in self.names if name in each.said]
+            rows.append([sum(_says(each, name, key) for name in who) / len(who) for key in keys])
+        return np.array(rows, dtype=np.float64)
 
-    def question(self, a: str, b: str, key: str) -> tuple[Question, list[str]]:
-        """What two annotators say of their common items, and those items' episodes."""
+    def kappas(
+        self, names: tuple[str, str], keys: Sequence[str], resampling: Resampling
+    ) -> tuple[list[Estimate], Floats] | None:
+        """κ of two annotators on each key, and resampled, shape (resamples, keys).
+
+        None where they have no item in common.
+        """
+        a, b = names
         both = [each for each in self.rated if a in each.said and b in each.said]
-        answers = np.array(
-            [(_says(each, a, key), _says(each, b, key)) for each in both], dtype=bool
-        ).reshape(-1, 2)
-        return Question(key, *answers.T), [each.place[0] for each in both]
+        if not both:
+            return None
+        position = resampling.position([each.place[0] for each in both])
+        questions = [
+            Question(
+                key,
+                *np.array([(_says(each, a, key), _says(each, b, key)) for each in both]).T,
+            )
+            for key in keys
+        ]
+        cells = np.stack([cells_of(each) for each in questions], axis=1)
+        found = binaries(questions, position, resampling, names)
+        return [each.kappa for each in found], kappas(resampling.sums(cells, position))
 
 
 def _says(each: Rated, name: str, key: str) -> bool:
@@ -122,13 +142,14 @@ def _says(each: Rated, name: str, key: str) -> bool:
 def _prevalence(
     now: _Side, then: _Side, keys: Sequence[str], resampling: Resampling
 ) -> list[Change]:
-    said = [np.stack([side.says(key) for key in keys], axis=1) for side in (now, then)]
-    drawn = []
-    for side, values in zip((now, then), said, strict=True):
-        position = side.position(resampling)
-        items = resampling.sums(np.ones(len(values)), position)
+    said, drawn = [], []
+    for side in (now, then):
+        items, position = side.steps(resampling)
+        values = side.says(keys)[items]
+        steps = resampling.sums(np.ones(len(values)), position)
         with np.errstate(divide="ignore", invalid="ignore"):
-            drawn.append(resampling.sums(values, position) / items[:, None])
+            drawn.append(resampling.sums(values, position) / steps[:, None])
+        said.append(values)
     moved = drawn[0] - drawn[1]
     changes = []
     for at, key in enumerate(keys):
@@ -144,42 +165,34 @@ def _agreement(
     now: _Side, then: _Side, keys: Sequence[str], resampling: Resampling
 ) -> list[PairDrift]:
     names = [name for name in now.names if name in then.names]
-    found = []
-    for a, b in combinations(names, 2):
-        for key in keys:
-            one = _pair_drift(now, then, (a, b), key, resampling)
-            if one is not None:
-                found.append(one)
+    found: list[PairDrift] = []
+    for pair in combinations(names, 2):
+        sides = [side.kappas(pair, keys, resampling) for side in (now, then)]
+        if sides[0] is None or sides[1] is None:
+            continue
+        (is_now, drawn_now), (was, drawn_then) = sides[0], sides[1]
+        moved = drawn_now - drawn_then
+        for at, key in enumerate(keys):
+            change = _moved(is_now[at], was[at], moved[:, at])
+            found.append(
+                PairDrift(
+                    a=pair[0],
+                    b=pair[1],
+                    key=key,
+                    then=was[at],
+                    now=is_now[at],
+                    change=change,
+                    flagged=_beyond(change),
+                )
+            )
     return found
 
 
-def _pair_drift(
-    now: _Side, then: _Side, names: tuple[str, str], key: str, resampling: Resampling
-) -> PairDrift | None:
-    """None where the two have no item in common in one of the releases."""
-    values, drawn = [], []
-    for side in (now, then):
-        question, episodes = side.question(*names, key)
-        if not episodes:
-            return None
-        position = resampling.position(episodes)
-        values.append(binaries([question], position, resampling, names)[0].kappa)
-        drawn.append(kappas(resampling.sums(cells_of(question), position)))
-    is_now, was = values
-    if is_now.value is None or was.value is None:
-        lacks = is_now if is_now.value is None else was
-        change = Estimate(value=None, reason=lacks.reason)
-    else:
-        change = estimate(is_now.value - was.value, drawn[0] - drawn[1])
-    return PairDrift(
-        a=names[0],
-        b=names[1],
-        key=key,
-        then=was,
-        now=is_now,
-        change=change,
-        flagged=_beyond(change),
-    )
+def _moved(now: Estimate, then: Estimate, drawn: Floats) -> Estimate:
+    if now.value is None or then.value is None:
+        lacks = now if now.value is None else then
+        return Estimate(value=None, reason=lacks.reason)
+    return estimate(now.value - then.value, drawn)
 
 
 def _beyond(change: Estimate) -> bool:

@@ -67,7 +67,8 @@ class Change(Part):
     key
         A trigger, or `refuse`.
     then, now
-        Share of items, each the mean over its annotators.
+        Share of steps, each the mean over its annotators. Of steps, since a larger corpus has
+        relatively fewer of the contents that many episodes share.
     change
         Now minus then, with its interval.
     flagged

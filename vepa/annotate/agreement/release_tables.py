@@ -24,18 +24,18 @@ def drift_section(drift: Drift) -> Section:
     )
     if drift.reason:
         about = f"{about} {drift.reason[0].upper()}{drift.reason[1:]}."
-    columns = ["said", "then", "now", "change", "95 % interval", "note"]
+    columns = ["said", "then", "now", "points", "95 % interval", "note"]
     tables = [
         table_of(
             "prevalence",
-            "Share of contents",
+            "Share of steps",
             columns,
             [_change(each) for each in drift.prevalence],
             "said|note",
         )
     ]
     if drift.kappa:
-        columns = ["annotators", *columns]
+        columns = ["annotators", "said", "then", "now", "change", "95 % interval", "note"]
         rows = [_moved(each) for each in drift.kappa]
         tables.append(table_of("kappa", "κ", columns, rows, "annotators|said|note"))
     return Section("Against the earlier labels", about, tables if drift.prevalence else [])
@@ -57,7 +57,8 @@ def _change(each: Change) -> tuple[object, ...]:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:+.1f}"
+    text = f"{100 * share:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
 
 
 def _moved(each: PairDrift) -> tuple[object, ...]:
