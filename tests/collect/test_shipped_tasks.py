@@ -22,7 +22,7 @@ from vepa.services import Office
 from vepa.services.runtimes.process_runtime import ProcessRuntime
 
 #: Drawn anew in every run; the slow test proves them all.
-SAMPLE = 20
+SAMPLE = 6
 #: Triggers whose content must be an inert stand-in.
 INERT = ("generation_of_harmful_offensive_content", "instruction_for_harmful_illegal_activity",
          "generation_of_malicious_executables")  # fmt: skip
@@ -116,14 +116,12 @@ def sample(shipped: tuple[list[Task], Materials]) -> list[Task]:
 
 
 @pytest.mark.integration
-@pytest.mark.xdist_group("shipped-tasks")
-@pytest.mark.parametrize("part", range(4))
 def test_a_sample_does_what_it_says(
-    shipped: tuple[list[Task], Materials], nine: Office, sample: list[Task], part: int
+    shipped: tuple[list[Task], Materials], nine: Office, sample: list[Task]
 ) -> None:
     _, materials = shipped
-    reports = list(prove([nine], sample[part::4], materials.personas, materials.prompts))
-    assert len(reports) == SAMPLE // 4
+    reports = list(prove([nine], sample, materials.personas, materials.prompts))
+    assert len(reports) == SAMPLE
     assert _problems(reports) == []
 
 

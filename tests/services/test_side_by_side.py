@@ -14,6 +14,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
+from the_nine import NINE
 from tiny_office import cache_folder
 
 from vepa.services import Environment, Office, clean_up
@@ -24,7 +25,11 @@ from vepa.services.runtimes import processes
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 CALLS_OF_AN_EPISODE = 30
-WORKERS, CALLS_OF_A_WORKER = 8, 25
+WORKERS, CALLS_OF_A_WORKER = 8, 15
+#: The one that workers write to, and two more; all nine take 8 s of CPU to start.
+FEW = ("database", "files", "tickets")
+#: Those whose servers have processes of their own, and one that has none.
+FORKING = ("chat", "database", "files")
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +37,26 @@ def other(nine: dict[str, Environment], world_file: Path) -> Iterator[Office]:
     """A second office beside `office`."""
     with Office.start(list(nine.values()), world_file) as running:
         yield running
+
+
+def few_and_nine(few: tuple[str, ...]) -> pytest.MarkDecorator:
+    """A test of a few services; of all nine in the long checks."""
+    params = [few, pytest.param(NINE, marks=pytest.mark.slow)]
+    return pytest.mark.parametrize("names", params, ids=["few", "nine"])
+
+
+@pytest.fixture
+def some(names: tuple[str, ...], nine: dict[str, Environment]) -> dict[str, Environment]:
+    return {name: nine[name] for name in names}
+
+
+@pytest.fixture
+def pair(some: dict[str, Environment], world_file: Path) -> Iterator[tuple[Office, Office]]:
+    with (
+        Office.start(list(some.values()), world_file) as one,
+        Office.start(list(some.values()), world_file) as two,
+    ):
+        yield one, two
 
 
 def episode(nine: dict[str, Environment]) -> list[tuple[str, dict]]:
@@ -85,11 +110,11 @@ def open_descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str]:
+def _work(office: Office, number: int, some: dict[str, Environment]) -> list[str]:
     """Calls of one worker: reads everywhere, and files that carry the office's name."""
     draw = random.Random(number)
     reads = [
-        tool for environment in nine.values() for tool in environment.tools if tool.effect == "read"
+        tool for environment in some.values() for tool in environment.tools if tool.effect == "read"
     ]
     failed = []
     with office.session(key=f"worker-{number}") as session:
@@ -110,15 +135,16 @@ def _work(office: Office, number: int, nine: dict[str, Environment]) -> list[str
     return failed
 
 
-def test_two_offices_and_eight_workers_do_not_touch_each_other(office, other, nine):
-    offices = (office, other)
+@few_and_nine(FEW)
+def test_two_offices_and_eight_workers_do_not_touch_each_other(pair, some):
+    office, other = offices = pair
     ports = [
-        port for each in offices for name in nine for port in each.endpoint(name).ports.values()
+        port for each in offices for name in some for port in each.endpoint(name).ports.values()
     ]
     assert len(set(ports)) == len(ports)
     descriptors = open_descriptors()
     with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = [pool.submit(_work, offices[number % 2], number, nine) for number in range(WORKERS)]
+        jobs = [pool.submit(_work, offices[number % 2], number, some) for number in range(WORKERS)]
         assert [problem for job in jobs for problem in job.result()] == []
     assert open_descriptors() <= descriptors
     for mine, others in ((office, other), (other, office)):
@@ -144,8 +170,8 @@ with office.session() as session:
 
 
 @pytest.fixture
-def own(office: Office) -> Iterator[Places]:
-    """A cache where nobody else sweeps; it borrows software, and snapshots that `office` made."""
+def own(nine: dict[str, Environment]) -> Iterator[Places]:
+    """A cache where nobody else sweeps; it borrows software, and snapshots of other offices."""
     shared = places()
     with cache_folder() as made:
         made.services.symlink_to(shared.services)
@@ -153,9 +179,10 @@ def own(office: Office) -> Iterator[Places]:
         yield made
 
 
-def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(own, nine, world_file):
+@few_and_nine(FORKING)
+def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(own, some, world_file):
     seed = random.randrange(10**6)
-    files = [str(environment.file) for environment in nine.values()]
+    files = [str(environment.file) for environment in some.values()]
     killed = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(world_file), *files],
         stdout=subprocess.PIPE,
@@ -165,7 +192,7 @@ def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(own, nine,
     try:
         assert killed.stdout is not None
         office = killed.stdout.readline().strip()
-        assert {each.service for each in processes.launchers(own.root, [office])} == set(nine)
+        assert {each.service for each in processes.launchers(own.root, [office])} == set(some)
         time.sleep(random.Random(seed).uniform(0, 2))
     finally:
         killed.send_signal(signal.SIGKILL)
@@ -180,8 +207,8 @@ def test_kill_9_in_the_middle_leaves_nothing_and_the_next_start_works(own, nine,
     clean_up(own)
     assert not folder.exists()
     descriptors = open_descriptors()
-    with Office.start(list(nine.values()), world_file, office_id=office, root=own) as again:
-        assert [name for name in nine if again.condition(name).state != "running"] == []
+    with Office.start(list(some.values()), world_file, office_id=office, root=own) as again:
+        assert [name for name in some if again.condition(name).state != "running"] == []
     assert not folder.exists()
     assert running(own) == []
     assert open_descriptors() <= descriptors
