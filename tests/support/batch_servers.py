@@ -62,6 +62,8 @@ class BatchServer:
         fault), `invalid` (the request's), `expired`, `broken` (a line that is no JSON).
     answer
         Text of an answer.
+    usage
+        Tokens read and written by each.
     takes
         Seconds from a batch's creation to its end.
     paid
@@ -74,6 +76,7 @@ class BatchServer:
         self.fate: Fate = lambda body, before: "ok"
         self.answer: Callable[[dict[str, Any]], str] = lambda body: '{"word": "yes"}'
         self.takes = 0.0
+        self.usage = (100, 10)
         self.shows_after = 0.0
         self.room: int | None = None
         self.end = "completed"
@@ -155,12 +158,12 @@ class BatchServer:
         return [
             '{"custom_id": "' + name
             if fate == "broken"
-            else json.dumps(write(name, fate, self.answer(body)))
+            else json.dumps(write(name, fate, self.answer(body), self.usage))
             for name, fate, body in reversed(made.lines or [])  # results come in any order
         ]
 
 
-def _openai_line(name: str, fate: str, text: str) -> dict[str, Any]:
+def _openai_line(name: str, fate: str, text: str, usage: tuple[int, int]) -> dict[str, Any]:
     line: dict[str, Any] = {"id": f"r-{name}", "custom_id": name, "response": None, "error": None}
     if fate == "expired":
         return line | {"error": {"code": "batch_expired", "message": "too late"}}
@@ -176,12 +179,12 @@ def _openai_line(name: str, fate: str, text: str) -> dict[str, Any]:
     body = {
         "id": "c", "object": "chat.completion", "model": "served-openai",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+        "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]},
     }  # fmt: skip
     return line | {"response": {"status_code": 200, "request_id": "q", "body": body}}
 
 
-def _anthropic_line(name: str, fate: str, text: str) -> dict[str, Any]:
+def _anthropic_line(name: str, fate: str, text: str, usage: tuple[int, int]) -> dict[str, Any]:
     if fate == "expired":
         return {"custom_id": name, "result": {"type": "expired"}}
     if fate in ("errored", "invalid"):
@@ -193,7 +196,7 @@ def _anthropic_line(name: str, fate: str, text: str) -> dict[str, Any]:
         "id": "m", "type": "message", "role": "assistant", "model": "served-anthropic",
         "content": [{"type": "text", "text": said}], "stop_sequence": None,
         "stop_reason": "refusal" if fate == "declined" else "end_turn",
-        "usage": {"input_tokens": 100, "output_tokens": 10},
+        "usage": {"input_tokens": usage[0], "output_tokens": usage[1]},
     }  # fmt: skip
     return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
 

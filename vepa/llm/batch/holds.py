@@ -82,6 +82,13 @@ class Holds:
         self.take(token, loads[: max(1, low)])
         return low
 
+    def beyond(self, load: Load) -> bool:
+        """Whether so much never fits, whatever else is given back."""
+        budget = self.budget
+        if budget.tokens is not None and load.tokens > budget.tokens - budget.used_tokens:
+            return True
+        return budget.dollars is not None and load.dollars > budget.dollars - budget.used_dollars
+
     def settle(self, token: str, tokens: int, dollars: float) -> None:
         """Put what a batch took in the place of its worst case."""
         held = self._held.pop(token, None)

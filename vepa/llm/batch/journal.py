@@ -6,14 +6,14 @@ import fcntl
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from vepa.errors import RunError, SettingError, Where
 from vepa.llm.batch.records import BatchRow, Kept, Member, State, Unanswered
 
-__all__ = ["BatchJournal"]
+__all__ = ["BatchJournal", "requests_on_the_way"]
 
 _VERSION = 1
 _TABLES = """
@@ -245,3 +245,18 @@ class BatchJournal:
             raise RunError(
                 f"batches cannot be written down in {self.path}: {error}; nothing more is sent"
             ) from None
+
+
+def requests_on_the_way(path: Path) -> int:
+    """Requests in batches that have not been collected, without touching the file."""
+    if not path.is_file():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as base:
+            words = (
+                "SELECT count(*) FROM members JOIN batches USING (token) "
+                "WHERE state IN ('sending', 'submitted')"
+            )
+            return int(base.execute(words).fetchone()[0])
+    except sqlite3.Error as error:
+        raise RunError(f"the journal {path} cannot be read: {error}") from None

@@ -141,7 +141,7 @@ class Sender:
         """As many of the first keys as one batch holds."""
         members: list[Member] = []
         loads: list[Load] = []
-        size = 0
+        size, total = 0, Load(0, 0.0)
         for number, key in enumerate(keys[: min(self._most, self._vendor.limits.requests)]):
             request = wanted[key]()
             entry = self._vendor.entry(entry_id(token, number), self._vendor.body(request))
@@ -150,8 +150,12 @@ class Sender:
                 break
             shape = request.shape.name if request.shape is not None else None
             mode = self._vendor.mode(request)
+            load = load_of(self._name, request, self._settings)
+            total = Load(total.tokens + load.tokens, total.dollars + load.dollars)
+            if members and self._holds.beyond(total):
+                break
             members.append(Member(number, key, request.content_hash, shape, mode))
-            loads.append(load_of(self._name, request, self._settings))
+            loads.append(load)
         return members, loads
 
     def _not_taken(self, token: str, fault: AttemptError) -> int:

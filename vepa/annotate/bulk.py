@@ -1,0 +1,224 @@
+"""Annotation through the vendors' batch APIs: half the price, answers within a day.
+
+Readers receive the same bytes, and their answers are read in the same way, as when they are asked
+one by one; the one repair is a request of the next batch. All readers' batches are on their way
+side by side. Readers without a vendor (recorded, scripted) just read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from vepa.annotate.asking import Annotator, Judged
+from vepa.annotate.dual import DualAnnotation
+from vepa.annotate.items import StepItem
+from vepa.annotate.reaching import Reach
+from vepa.errors import ModelError, RunError
+from vepa.llm import Budget, ModelRequest
+from vepa.llm.batch import BatchModel, Outcome
+from vepa.llm.repairs import repair_of
+
+__all__ = ["BulkAnnotation", "Told"]
+
+#: Nobody is asked more often than this, whatever is due.
+_BREATH = 0.01
+
+#: Told about a reader: its name and where it is.
+Told = Callable[[str, str], None]
+
+
+@dataclass
+class _Open:
+    """One step that a reader has not judged."""
+
+    item: StepItem
+    make: Callable[[], ModelRequest]
+    repair: bool = False
+
+
+@dataclass
+class _Seat:
+    """A reader's open steps, by the keys of their requests."""
+
+    reader: Annotator
+    model: BatchModel
+    annotation: DualAnnotation
+    work: dict[str, _Open] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.reader.seat.name
+
+    def begin(self) -> None:
+        """Everything that is not judged; requests are made when they are needed."""
+        for item in self.annotation.left(self.name):
+            make = partial(self.reader.request, item)
+            self.work[self.model.key_of(make())] = _Open(item, make)
+
+    def step(self) -> bool:
+        """One step of its batches; True when something was judged, or needs its repair."""
+        found = self.model.step({key: each.make for key, each in self.work.items()})
+        for key, outcome in found.items():
+            done = self.work.pop(key)
+            judged = self._judged(done, outcome)
+            if isinstance(judged, ModelRequest):
+                again = _Open(done.item, partial(_itself, judged), repair=True)
+                self.work[self.model.key_of(judged)] = again
+            else:
+                self.annotation.keep(self.name, judged)
+        return bool(found)
+
+    def _judged(self, done: _Open, outcome: Outcome) -> Judged | ModelRequest:
+        if outcome.reply is None:
+            assert outcome.error is not None
+            return self.reader.failed(done.item, outcome.error)
+        reply, request = outcome.reply, done.make()
+        if outcome.fault is None:
+            return self.reader.read(done.item, request, reply, last=done.repair)
+        if not done.repair:
+            cut = reply.finish == "length"
+            return repair_of(request, reply.message.content, outcome.fault, cut=cut)
+        error = ModelError(
+            f"{self.model.name}: the structured answer does not fit its shape, and neither does "
+            "the one that was asked for again",
+            "malformed",
+        )
+        return self.reader.failed(done.item, error)
+
+    def where(self) -> str:
+        """For people."""
+        of = len(self.annotation.items)
+        batches = self.model.on_the_way()
+        text = f"{of - len(self.work):,} of {of:,} judged"
+        if batches:
+            count, done = sum(b.count for b in batches), sum(b.done for b in batches)
+            text += f"; {count:,} on their way in {len(batches)} ({done:,} done there)"
+        if any(batch.id is None for batch in batches):
+            text += "; a batch that may have been taken is being looked for"
+        if self.model.trouble:
+            text += f"; {self.model.trouble}"
+        return text
+
+
+def _itself(request: ModelRequest) -> ModelRequest:
+    return request
+
+
+class BulkAnnotation:
+    """An annotation whose readers are asked in bulk.
+
+    Parameters
+    ----------
+    annotation
+        Entered, with the readers of `reached`.
+    reached
+        As `open_bulk` gives them.
+    budget
+        Its seconds end the waiting.
+    """
+
+    def __init__(
+        self, annotation: DualAnnotation, reached: Sequence[Reach], budget: Budget | None = None
+    ):
+        self._annotation, self._reached = annotation, reached
+        self._budget = budget or Budget()
+        self.on_the_way: dict[str, int] = {}
+
+    def run(self, *, wait: bool = True, told: Told | None = None) -> int:
+        """Submit what is open, and collect it; returns how many judgements were open.
+
+        Parameters
+        ----------
+        wait
+            False collects what is there, submits what is open and leaves: `on_the_way` says how
+            many requests of which reader a later run will collect.
+        told
+            Where a reader is, whenever that changes.
+
+        Raises
+        ------
+        BudgetError
+            When a budget is used up and nothing is on its way any more, or its time is over.
+        ModelError
+            When a vendor refuses, or cannot be reached.
+        RunError
+            When batches are still on their way after so long. A later run goes on in every case.
+        """
+        with self._seats() as seats:
+            readers = [reach.reader.seat.name for reach in self._reached]
+            asked = sum(len(self._annotation.left(name)) for name in readers)
+            tell = _Changes(told)
+            for seat in seats:
+                seat.begin()
+                _settle(seat)
+                tell(seat)
+            self._read_directly(told)
+            if wait:
+                self._follow(seats, tell)
+            self.on_the_way = {
+                seat.name: sum(each.count for each in seat.model.on_the_way()) for seat in seats
+            }
+        return asked
+
+    @contextmanager
+    def _seats(self) -> Iterator[list[_Seat]]:
+        with ExitStack() as stack:
+            yield [
+                _Seat(reach.reader, stack.enter_context(reach.model), self._annotation)
+                for reach in self._reached
+                if reach.model is not None
+            ]
+
+    def _read_directly(self, told: Told | None) -> None:
+        def progress(name: str, done: int, of: int) -> None:
+            if told is not None and (done == of or not done % 500):
+                told(name, f"{done:,} of {of:,} judged")
+
+        for reach in self._reached:
+            if reach.model is None:
+                self._annotation.judge(reach.reader.seat.name, progress)
+
+    def _follow(self, seats: Sequence[_Seat], tell: _Changes) -> None:
+        began = time.monotonic()
+        while any(seat.work for seat in seats):
+            for seat in seats:
+                _settle(seat)
+                tell(seat)
+            if not any(seat.work for seat in seats):
+                return
+            self._budget.check()
+            if not any(seat.model.on_the_way() for seat in seats):
+                for seat in seats:
+                    if seat.model.blocked is not None:
+                        raise seat.model.blocked
+            patience = min(seat.model.pace.patience for seat in seats)
+            if time.monotonic() - began > patience:
+                raise RunError(
+                    f"batches are still on their way after {patience / 3600:.1f} hours of "
+                    "waiting; nothing is lost, and the same command goes on"
+                )
+            time.sleep(max(_BREATH, min(seat.model.idle() for seat in seats)))
+
+
+def _settle(seat: _Seat) -> None:
+    """Step until nothing more comes of it now: what was collected may need its repair."""
+    while seat.step():
+        pass
+
+
+class _Changes:
+    """Tells where a reader is, once."""
+
+    def __init__(self, told: Told | None):
+        self._told = told
+        self._last: dict[str, str] = {}
+
+    def __call__(self, seat: _Seat) -> None:
+        where = seat.where()
+        if self._told is not None and self._last.get(seat.name) != where:
+            self._last[seat.name] = where
+            self._told(seat.name, where)
