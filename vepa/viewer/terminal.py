@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vepa.parsing.sources import Leaf, Source
     from vepa.viewer.view import Label, Shown, ShownEvent, ShownStep
 
-__all__ = ["Line", "lines_of", "plain_text", "print_lines"]
+__all__ = ["Line", "folded_lines", "lines_of", "plain_text", "print_lines", "step_lines"]
 
 _COLOURS = {"user": "green", "message": "magenta", "document": "blue", "tool": "cyan"}
 _HIGH = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -82,6 +82,16 @@ def lines_of(shown: Shown, *, full: bool = False, plain: bool = False) -> Iterat
         yield from view.step(step)
 
 
+def step_lines(step: ShownStep, *, full: bool = False, plain: bool = False) -> Iterator[Line]:
+    """The lines of one step; `full` and `plain` as for `lines_of`."""
+    return _View(full, plain).step(step)
+
+
+def folded_lines(text: str, indent: int, *, full: bool = False) -> Iterator[Line]:
+    """A text that stands beside the steps, as a result looks: to its end only with `full`."""
+    return _View(full, plain=False).folded(text, indent)
+
+
 class _View:
     """How steps look under the options."""
 
@@ -103,7 +113,7 @@ class _View:
         for name, text in (("system", of.system), ("meta", meta_text(of.meta) if of.meta else "")):
             if text:
                 yield Line(2, Text(name, style="dim"))
-                yield from self._folded(text, 4)
+                yield from self.folded(text, 4)
 
     def legend(self) -> Line:
         """What colours or marks mean."""
@@ -217,9 +227,10 @@ class _View:
         if result.truncated:
             head.append("  cut at the output limit", style="yellow")
         yield Line(3, head)
-        yield from self._folded(outline(result.content), 5)
+        yield from self.folded(outline(result.content), 5)
 
-    def _folded(self, text: str, indent: int) -> Iterator[Line]:
+    def folded(self, text: str, indent: int) -> Iterator[Line]:
+        """A text, or its beginning and how much is left."""
         lines = self.seen(text).split("\n")
         kept = lines if self._full else _beginning(lines)
         for line in kept:
