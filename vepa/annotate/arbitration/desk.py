@@ -2,6 +2,7 @@
 
 `labels.jsonl` and `failures.jsonl` are what the annotators said, `queue.sqlite` what was settled by
 others, `settled.jsonl` what stands about every step: worked out of the three, at any time.
+`verdicts.jsonl` are the queue's verdicts that stand.
 """
 
 from __future__ import annotations
@@ -14,15 +15,24 @@ from vepa.annotate.arbitration.records import Dispute
 from vepa.annotate.asking import Failure, Judged
 from vepa.annotate.items import StepItem, items_of
 from vepa.annotate.settling import Opinions, Settlement, opinions_of, settle
-from vepa.corpus.labels import stream_labels
+from vepa.corpus.labels import stream_labels, write_labels
 from vepa.corpus.lines import stream_records
 from vepa.corpus.settled import write_settled_labels
 from vepa.corpus.trajectory import Trajectory
 from vepa.errors import InputError, Where
 
-__all__ = ["FAILURES", "LABELS", "SETTLED", "fill_queue", "read_judged", "write_settled"]
+__all__ = [
+    "FAILURES",
+    "LABELS",
+    "SETTLED",
+    "VERDICTS",
+    "fill_queue",
+    "read_judged",
+    "write_settled",
+]
 
-LABELS, FAILURES, SETTLED = "labels.jsonl", "failures.jsonl", "settled.jsonl"
+LABELS, FAILURES = "labels.jsonl", "failures.jsonl"
+SETTLED, VERDICTS = "settled.jsonl", "verdicts.jsonl"
 
 
 def read_judged(folder: str | Path) -> list[Judged]:
@@ -88,9 +98,14 @@ def fill_queue(
 
 
 def write_settled(folder: str | Path, queue: ArbitrationQueue) -> Settlement:
-    """Write what stands about every step of an annotation, and say what does not yet."""
-    settlement = settle(opinions_of(read_judged(folder)).values(), queue.standing())
+    """Write what stands about every step of an annotation, and say what does not yet.
+
+    Beside it stand the verdicts that it rests on, in the order of their contents' hashes.
+    """
+    standing = queue.standing()
+    settlement = settle(opinions_of(read_judged(folder)).values(), standing)
     write_settled_labels(Path(folder) / SETTLED, settlement.settled)
+    write_labels(Path(folder) / VERDICTS, (standing[item] for item in sorted(standing)))
     return settlement
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vepa import __version__
-from vepa.annotate.arbitration.desk import SETTLED
+from vepa.annotate.arbitration.desk import SETTLED, VERDICTS
 from vepa.annotate.arbitration.queue import QUEUE_FILE, ArbitrationQueue
 from vepa.annotate.panel import Panel, Rules, load_panel
 from vepa.annotate.runs.profile import AnnotationProfile, read_annotation
@@ -93,6 +93,22 @@ class AnnotationPlan:
             )
         )
 
+    def provenance(self) -> dict[str, Any]:
+        """By whose word and by which rules labels are given: names, versions and hashes."""
+        prompt, taxonomy = load_prompt(self.project, TEMPLATE), self.rules.taxonomy
+        return {
+            "readers": {
+                seat.name: {"vendor": seat.vendor, "model": seat.model, "otherwise": seat.otherwise}
+                for seat in self.panel.seats
+            },
+            "template": {"id": prompt.id, "version": prompt.version, "sha256": prompt.sha256},
+            "taxonomy": {
+                "id": taxonomy.id, "version": taxonomy.version, "sha256": taxonomy.sha256,
+            },
+            "codebook_sha256": sha256_of(self.rules.codebook),
+            "recordings": self._recordings(),
+        }  # fmt: skip
+
     def figures(self) -> dict[str, Any] | None:
         """Figures of what was annotated last; None without readable ones."""
         try:
@@ -109,7 +125,7 @@ class AnnotationPlan:
             known is not None
             and self.trajectories.is_file()
             and known.get("inputs") == self.inputs
-            and all((self.folder / name).is_file() for name in (SETTLED, EVENTS))
+            and all((self.folder / name).is_file() for name in (SETTLED, VERDICTS, EVENTS))
         )
 
     @property

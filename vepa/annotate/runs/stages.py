@@ -155,7 +155,7 @@ def end_annotation(
     about = {
         "inputs": plan.inputs,
         "panel": plan.profile.panel,
-        "readers": {seat.name: seat.model for seat in plan.panel.seats},
+        "provenance": plan.provenance(),
         "labels": dict(labels),
         "agreement": agreement_figures(measured),
         "cost": cost_figures(session.ledger.totals("purpose")),
