@@ -98,15 +98,19 @@ class QueueView:
         before = undone.verdict.judgement if undone else None
         return Claim(token, Case(item, dispute.step, dispute.shown), who, until, before)
 
-    def holder(self, token: str) -> str | None:
-        """To whom a claim was lent, also when a verdict was given with it; None when lost."""
+    def claim_of(self, token: str) -> Claim | None:
+        """A claim by its token, also when it was used for a verdict; None when it was lost."""
         with self._store.reading() as database:
             row = database.execute(
-                "SELECT who FROM leases WHERE token = ? "
-                "UNION SELECT who FROM verdicts WHERE token = ?",
+                "SELECT item, gold, who, until FROM leases WHERE token = ? "
+                "UNION SELECT item, gold, who, 0 FROM verdicts WHERE token = ?",
                 (token, token),
             ).fetchone()
-            return None if row is None else str(row[0])
+            if row is None:
+                return None
+            item, gold, who, until = row
+            dispute = dispute_in(database, item, bool(gold))
+            return Claim(token, Case(item, dispute.step, dispute.shown), who, until)
 
     def last(self, who: str) -> Given | None:
         """Somebody's last verdict that stands."""

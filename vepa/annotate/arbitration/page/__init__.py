@@ -1,0 +1,1 @@
+"""The page where people settle what annotators see differently."""
