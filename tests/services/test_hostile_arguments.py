@@ -18,7 +18,7 @@ from vepa.services.environment import Tool
 pytestmark = pytest.mark.integration
 
 #: Time for the calls that are drawn at random; every tool gets a first one in any case.
-SECONDS = float(os.environ.get("VEPA_TEST_SECONDS", "8"))
+SECONDS = float(os.environ.get("VEPA_TEST_SECONDS", "2"))
 TEXTS = (
     "", " ", "\0", "\r\n.\r\nQUIT", "x" * 20_000, "ä漢字\U0001f600\u202e\u0301", "{{ 7 * 7 }}",
     "{{ secrets }}", "{% for x in range(9) %}{% endfor %}", "{# x", "}}{{", "{}", "%00", "%s%n",
