@@ -71,7 +71,7 @@ $(VENV)/.run-ready: $(VENV)/.python-ready $(DEPENDENCIES)
 	@touch $@
 
 $(VENV)/.test-ready: $(VENV)/.python-ready $(DEPENDENCIES) scripts/wheelhouse.sh
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services,dev]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services,release,dev]'
 	scripts/wheelhouse.sh $(WHEELHOUSE) $(BIN)/python
 	@touch $(VENV)/.run-ready $@
 

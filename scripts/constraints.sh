@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "${PYTHON:-python3}" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet '.[pipeline,bench,dev,services]'
+"$work/venv/bin/pip" install --quiet '.[pipeline,bench,dev,services,release]'
 "$work/venv/bin/pip" freeze --exclude vepa --exclude pip --exclude setuptools \
   | grep -E '^[A-Za-z0-9._-]+==[A-Za-z0-9.+!_-]+$' > "$work/constraints.txt"
 cp "$work/constraints.txt" constraints.txt
