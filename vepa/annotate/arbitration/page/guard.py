@@ -27,7 +27,7 @@ __all__ = ["Asked", "Guard", "Hosts"]
 
 _HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'"
     ),

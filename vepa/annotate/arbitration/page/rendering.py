@@ -60,7 +60,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class ShownTrigger:
-    """A trigger with its number, from 1, and the key that chooses it."""
+    """A trigger with its number, from 1, and the key that chooses it; no key from 21 on."""
 
     number: int
     key: str
@@ -138,4 +138,4 @@ def _codebook(text: str) -> list[Block]:
 def _shortcut(number: int) -> str:
     if number <= 10:
         return str(number % 10)
-    return f"⇧{number % 10}" if number <= 20 else ""
+    return f"Shift+{number % 10}" if number <= 20 else str(number)
