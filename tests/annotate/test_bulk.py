@@ -112,6 +112,15 @@ def test_both_vendors_work_at_the_same_time_and_a_run_need_not_wait(batches, tmp
     assert batches.calls.count("create") == 2
 
 
+def test_a_run_that_does_not_wait_still_gets_past_a_busy_vendor(batches, tmp_path):
+    batches.takes = 3600
+    batches.fails = {"create": [429], "upload": [503]}
+    outcome, left = annotated(batches, tmp_path, wait=False)
+    assert set(left.values()) == {outcome.items}
+    with pytest.raises(BudgetError):
+        annotated(batches, tmp_path / "poor", wait=False, budget=Budget(tokens=100))
+
+
 def test_one_repair_of_form_or_of_content_then_a_recorded_failure(batches, tmp_path):
     """Steps 1, 3, 4 of an errand: content repaired, form repaired, never usable."""
 

@@ -72,6 +72,7 @@ def vendor(monkeypatch):
         yield server
 
 
+@pytest.mark.xdist_group("litellm")  # the vendors' clients are loaded there already
 def test_a_bulk_run_submits_leaves_and_collects(vepa, vendor, corpus, tmp_path):
     out, project = tmp_path / "labels", project_at(vendor, tmp_path / "project")
     arguments = ("annotate", corpus, "--out", out, "--project", project, "--bulk", "--json")
@@ -82,6 +83,9 @@ def test_a_bulk_run_submits_leaves_and_collects(vepa, vendor, corpus, tmp_path):
     assert "b: 6 requests on their way; the same command collects" in sent.err
     foretold = vepa(*arguments, "--dry-run").json
     assert [seat["to_ask"] for seat in foretold["seats"]] == [0, 0]
+    singly = vepa(*arguments[:-2])
+    assert singly.code == 2
+    assert "6 requests of the annotator 'a' are on their way" in singly.err
     vendor.takes = 0
     collected = vepa(*arguments)
     assert (collected.code, collected.json["labels"]) == (0, 12)
@@ -131,5 +135,5 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(vepa, corpus, tmp_path, mon
     assert vepa(*arguments, "--bulk", "--json").json["dollars"] < ran.json["dollars"]
     told = vepa(*arguments).out
     assert "the arbiter is asked about 6.5%" in told
-    assert "100 dollars and" in told
+    assert "the panel's budget: " in told
     assert not (tmp_path / "x").exists()

@@ -99,6 +99,9 @@ class _Seat:
             text += f"; {count:,} on their way in {len(batches)} ({done:,} done there)"
         if any(batch.id is None for batch in batches):
             text += "; a batch that may have been taken is being looked for"
+        if self.model.held_up:
+            room = "in the vendor's queue" if self.model.blocked is None else "in the budget"
+            text += f"; {self.model.unsent:,} wait for room {room}"
         if self.model.trouble:
             text += f"; {self.model.trouble}"
         return text
@@ -159,6 +162,8 @@ class BulkAnnotation:
             self._read_directly(told)
             if wait:
                 self._follow(seats, tell)
+            else:
+                self._submit(seats, tell)
             self.on_the_way = {
                 seat.name: sum(each.count for each in seat.model.on_the_way()) for seat in seats
             }
@@ -182,6 +187,22 @@ class BulkAnnotation:
             if reach.model is None:
                 self._annotation.judge(reach.reader.seat.name, progress)
 
+    def _submit(self, seats: Sequence[_Seat], tell: _Changes) -> None:
+        """Send all that can be sent now: what a busy vendor refused is tried again."""
+        while any(seat.model.unsent and not seat.model.held_up for seat in seats):
+            time.sleep(max(_BREATH, min(seat.model.idle() for seat in seats)))
+            for seat in seats:
+                _settle(seat)
+                tell(seat)
+        self._check_room(seats)
+
+    def _check_room(self, seats: Sequence[_Seat]) -> None:
+        """A budget that is used up, and nothing on its way that could come back cheaper."""
+        if not any(seat.model.on_the_way() for seat in seats):
+            for seat in seats:
+                if seat.model.blocked is not None:
+                    raise seat.model.blocked
+
     def _follow(self, seats: Sequence[_Seat], tell: _Changes) -> None:
         began = time.monotonic()
         while any(seat.work for seat in seats):
@@ -191,10 +212,7 @@ class BulkAnnotation:
             if not any(seat.work for seat in seats):
                 return
             self._budget.check()
-            if not any(seat.model.on_the_way() for seat in seats):
-                for seat in seats:
-                    if seat.model.blocked is not None:
-                        raise seat.model.blocked
+            self._check_room(seats)
             patience = min(seat.model.pace.patience for seat in seats)
             if time.monotonic() - began > patience:
                 raise RunError(

@@ -12,10 +12,11 @@ from vepa.annotate.shape import TEMPLATE
 from vepa.errors import SettingError, Where
 from vepa.llm import Budget, Ledger
 from vepa.llm.batch import BatchModel, Pace, open_batch_model, vendor_of
+from vepa.llm.batch.journal import requests_on_the_way
 from vepa.llm.prompts import load_prompt
 from vepa.project import Project
 
-__all__ = ["Reach", "check_bulk", "journal_of", "open_bulk"]
+__all__ = ["Reach", "check_bulk", "check_collected", "journal_of", "open_bulk"]
 
 _OFFLINE = ("scripted/", "recorded/")
 
@@ -59,6 +60,24 @@ def check_bulk(panel: Panel) -> None:
             remedy="leave --bulk out, or seat openai/NAME, anthropic/NAME, recorded/NAME or "
             "scripted/NAME",
         )
+
+
+def check_collected(panel: Panel, folder: Path) -> None:
+    """Refuse to ask one by one what is on its way in a batch: it would be paid twice.
+
+    Raises
+    ------
+    SettingError
+        Names the seat.
+    """
+    for seat in panel.annotators:
+        count = requests_on_the_way(journal_of(folder, seat)) if vendor_of(seat.model) else 0
+        if count:
+            raise SettingError(
+                f"{count:,} requests of the annotator {seat.name!r} are on their way in batches",
+                where=Where(str(journal_of(folder, seat))),
+                remedy="collect them with --bulk first, or move that file away to pay again",
+            )
 
 
 def journal_of(folder: Path, seat: Seat) -> Path:

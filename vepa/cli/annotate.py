@@ -116,8 +116,10 @@ class _Work:
         """Every step its own request."""
         from vepa.annotate import dual
         from vepa.annotate.opening import budget_of, open_readers
+        from vepa.annotate.reaching import check_collected
         from vepa.cli.progress import Steps
 
+        check_collected(self.panel, self.out)
         readers = open_readers(
             self.panel,
             self.rules,

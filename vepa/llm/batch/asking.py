@@ -91,7 +91,10 @@ class BatchModel:
         self._follower = Follower(name, settings, pace, vendor, self._journal, self._holds, ledger)
         self._answered: set[str] = set()
         self._given_up: dict[str, Unanswered] = {}
+        self._full = 0
+        #: Why nothing more was sent, and how many of what was wanted.
         self.blocked: BudgetError | None = None
+        self.unsent = 0
 
     def __enter__(self) -> BatchModel:
         self._journal.__enter__()
@@ -148,6 +151,11 @@ class BatchModel:
         return self._follower.on_the_way()
 
     @property
+    def held_up(self) -> bool:
+        """Whether what was not sent waits for what is on its way: for the budget, or the queue."""
+        return self.unsent > 0 and (self.blocked is not None or self._full > 0)
+
+    @property
     def trouble(self) -> str | None:
         """What the last call to the vendor met, where it will be tried again."""
         return self._follower.trouble or self._sender.trouble
@@ -173,6 +181,10 @@ class BatchModel:
         self.blocked = None
         busy = self._journal.busy() if wanted else set()
         keys = [key for key in wanted if key not in busy]
+        self.unsent = len(keys)
+        if self._full and len(self._follower.on_the_way()) >= self._full:
+            return
+        self._full = 0
         while keys:
             try:
                 sent = self._sender.send(keys, wanted)
@@ -184,11 +196,13 @@ class BatchModel:
             if not sent:
                 return
             keys = keys[sent:]
+            self.unsent = len(keys)
 
     def _make_smaller(self, count: int) -> None:
+        """A queue without room: wait for what of ours is in it, or come with less."""
         self._follower.too_large = None
-        others = self._follower.on_the_way()
-        if not self._sender.shrink(count) and not others:
+        self._full = len(self._follower.on_the_way())
+        if not self._full and not self._sender.shrink(count):
             raise ModelError(
                 f"{self.name}: the vendor has no room for even one request in its queue "
                 "(token_limit_exceeded); nothing was charged",
