@@ -94,31 +94,31 @@ def broken(text: str) -> list[Line] | None:
 
 def _lines(text: str) -> Iterator[Line]:
     depth, at, line = 0, 0, ""
+    inside = 0  # whether the line goes on with a string that was cut
     while at < len(text):
         piece = _piece(text, at)
         at += len(piece)
         if piece in ("}", "]"):
             if line.strip():
-                yield Line(depth, line)
+                yield Line(depth + inside, line)
                 line = ""
-            depth -= 1
-            line += piece
+            depth, inside, line = depth - 1, 0, line + piece
         elif piece in ("{", "["):
-            yield Line(depth, line + piece)
-            depth, line = depth + 1, ""
+            yield Line(depth + inside, line + piece)
+            depth, inside, line = depth + 1, 0, ""
         elif piece == ",":
-            yield Line(depth, line + piece)
-            line = ""
+            yield Line(depth + inside, line + piece)
+            inside, line = 0, ""
         elif piece[0] == '"':
             *parts, last = _parts(piece)
-            for number, part in enumerate(parts):
-                yield Line(depth + (number > 0), line + part)
-                line = ""
+            for part in parts:
+                yield Line(depth + inside, line + part)
+                inside, line = 1, ""
             line += last
         else:
             line += piece
     if line:
-        yield Line(depth, line)
+        yield Line(depth + inside, line)
 
 
 def _piece(text: str, at: int) -> str:
