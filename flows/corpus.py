@@ -127,6 +127,7 @@ def annotate(
     )
     create_markdown_artifact(told.queue_markdown(figures), key="queue")
     create_markdown_artifact(told.cost_markdown(figures), key="annotation-cost")
+    write_report(profile, project, artifacts)
     return figures
 
 
@@ -137,7 +138,10 @@ def annotate(
     task_runner=ThreadPoolTaskRunner(max_workers=16),
 )
 def corpus(
-    profile: str = "demo", project: str | None = None, artifacts: str | None = None
+    profile: str = "demo",
+    project: str | None = None,
+    artifacts: str | None = None,
+    judge: bool = True,
 ) -> dict[str, Any]:
     """Collect a corpus, and annotate it where the profile says so; its figures.
 
@@ -149,6 +153,8 @@ def corpus(
         Folder of the project; the working directory when left out.
     artifacts
         Folder of what runs produce; the project's when left out.
+    judge
+        Whether annotators follow at once, where the profile has some.
     """
     began = time.monotonic()
     plan = stages.begin_corpus(profile, project, artifacts)
@@ -168,9 +174,8 @@ def corpus(
     create_table_artifact(table=sorted(rows, key=lambda row: row["task"]), key="tasks")
     create_table_artifact(table=figures["outcomes"], key="outcomes")
     create_markdown_artifact(stages.cost_markdown(figures), key="cost")
-    if plan["annotated"]:
+    if judge and plan["annotated"]:
         annotate(profile, project, artifacts)
-        write_report(profile, project, artifacts)
     return figures
 
 

@@ -57,9 +57,9 @@ class Profile(BaseModel):
         Settings of the update at the end of a round.
     baselines
         Learners that the report shows beside the policy, on the same feedback.
-    corpus, annotate
-        What is collected before (`vepa.collect.runs`), and who judges it (`vepa.annotate.runs`); no
-        part of this run.
+    corpus, annotate, release, train
+        What is collected before (`vepa.collect.runs`), who judges it (`vepa.annotate.runs`), and
+        what becomes of it (`vepa.lifecycle`); no part of this run.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -78,6 +78,8 @@ class Profile(BaseModel):
     baselines: list[Literal["forest", "ripper", "hoeffding", "lookup"]] = []
     corpus: dict[str, Any] | None = Field(default=None, exclude=True)
     annotate: dict[str, Any] | None = Field(default=None, exclude=True)
+    release: dict[str, Any] | None = Field(default=None, exclude=True)
+    train: dict[str, Any] | None = Field(default=None, exclude=True)
 
     @field_validator("authority")
     @classmethod
@@ -193,7 +195,8 @@ def corpus_profile(file: Path, name: str, events: Path) -> str | None:
     """
     outer = yaml.safe_load(read_text(file))
     evolve = outer.pop("corpus", {}).get("evolve")
-    outer.pop("annotate", None)
+    for block in ("annotate", "release", "train"):
+        outer.pop(block, None)
     if evolve is None:
         return None
     profile = {

@@ -1,0 +1,113 @@
+"""From a collected and annotated corpus to its release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from vepa.annotate.runs.plan import AnnotationPlan
+from vepa.collect.runs.session import CorpusPlan
+from vepa.collect.tasks.model import Task
+from vepa.files import canonical_json, sha256_of, write_atomic
+from vepa.release.building import Released, make_release
+from vepa.release.layout import MANIFEST, read_manifest
+from vepa.release.source import CorpusSource
+from vepa.services.world import load_world
+
+__all__ = ["POINTER", "corpus_source", "planted_texts", "release_corpus", "released_now"]
+
+#: In the folder of a corpus: which release was made of it, and from what.
+POINTER = "release.json"
+#: Shorter strings of a plant are names, addresses and dates.
+_LONG_ENOUGH = 40
+
+
+def corpus_source(corpus: CorpusPlan, name: str | None = None) -> CorpusSource:
+    """The corpus of a plan as a source of releases, with what its tasks plant."""
+    tasks = [orders[0].task for orders in corpus.orders.values() if orders]
+    planted = {task.id: planted_texts(task) for task in tasks}
+    return CorpusSource(name or corpus.name, corpus.folder, planted)
+
+
+def planted_texts(task: Task) -> list[str]:
+    """Every longer text that a task puts into a service, templates as they stand."""
+    texts = []
+    for plant in task.planted:
+        texts += [text for text in _leaves([plant.arguments, plant.steps]) if _is_long(text)]
+    return texts
+
+
+def release_corpus(
+    corpus: CorpusPlan,
+    annotation: AnnotationPlan,
+    name: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Released:
+    """Release a corpus as it is annotated now; the same content is the same release.
+
+    Parameters
+    ----------
+    corpus, annotation
+        Collected and annotated.
+    name
+        Versions begin with it; the corpus' name when left out.
+    tell
+        Told what is being done.
+
+    Raises
+    ------
+    InputError
+        When it is not annotated, or holds a secret that is no canary.
+    """
+    standing = released_now(corpus, annotation)
+    if standing is not None:
+        return standing
+    inputs = _inputs(corpus, annotation)
+    canaries = load_world(corpus.materials.world_file).canaries()
+    made = make_release(corpus_source(corpus, name), corpus.folder.parent, canaries, tell)
+    pointer = {"inputs": inputs, "version": made.manifest.version}
+    write_atomic(corpus.folder / POINTER, json.dumps(pointer, indent=1) + "\n")
+    return made
+
+
+def released_now(corpus: CorpusPlan, annotation: AnnotationPlan) -> Released | None:
+    """The release of the corpus as it is now; None when there is none yet."""
+    try:
+        pointer: dict[str, Any] = json.loads((corpus.folder / POINTER).read_bytes())
+        folder = corpus.folder.parent / str(pointer["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not (folder / MANIFEST).is_file() or pointer.get("inputs") != _inputs(corpus, annotation):
+        return None
+    return Released(folder, read_manifest(folder), made=False)
+
+
+def _inputs(corpus: CorpusPlan, annotation: AnnotationPlan) -> str:
+    """What a release depends on; what stands about the steps depends on people's verdicts too."""
+    tasks = {task: [order.key for order in orders] for task, orders in corpus.orders.items()}
+    settled = annotation.folder / "settled.jsonl"
+    return sha256_of(
+        canonical_json(
+            {
+                "annotation": annotation.inputs,
+                "settled": sha256_of(settled.read_bytes()) if settled.is_file() else None,
+                "orders": tasks,
+            }
+        )
+    )
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= _LONG_ENOUGH
