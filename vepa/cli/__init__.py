@@ -18,6 +18,7 @@ from vepa import __version__
 from vepa.cli import (
     agreement,
     annotate,
+    arbitrate,
     bench,
     collect,
     decide,
@@ -83,6 +84,7 @@ app.command("collect")(collect.collect)
 app.command("parse")(parse.parse)
 app.command("show")(show.show)
 app.command("annotate")(annotate.annotate)
+app.add_typer(arbitrate.app, name="arbitrate")
 app.command("agreement")(agreement.agreement)
 app.command("import")(traces.import_traces)
 app.command("fetch")(fetch.fetch)

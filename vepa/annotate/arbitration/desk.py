@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from vepa.annotate.arbitration.queue import ArbitrationQueue
+from vepa.annotate.arbitration.queue import QUEUE_FILE, ArbitrationQueue
 from vepa.annotate.arbitration.records import Dispute
 from vepa.annotate.asking import Failure, Judged
 from vepa.annotate.items import StepItem, items_of
@@ -18,6 +18,7 @@ from vepa.annotate.settling import Opinions, Settlement, opinions_of, settle
 from vepa.corpus.labels import stream_labels, write_labels
 from vepa.corpus.lines import stream_records
 from vepa.corpus.settled import write_settled_labels
+from vepa.corpus.taxonomy import Taxonomy
 from vepa.corpus.trajectory import Trajectory
 from vepa.errors import InputError, Where
 
@@ -26,7 +27,9 @@ __all__ = [
     "LABELS",
     "SETTLED",
     "VERDICTS",
+    "disputes_of",
     "fill_queue",
+    "open_queue",
     "read_judged",
     "write_settled",
 ]
@@ -57,6 +60,29 @@ def read_judged(folder: str | Path) -> list[Judged]:
     return judged
 
 
+def open_queue(folder: str | Path, taxonomy: Taxonomy) -> ArbitrationQueue:
+    """The queue of an annotation; none is made.
+
+    Raises
+    ------
+    InputError
+        When the folder holds no annotation or no queue.
+    SettingError
+        When the file is no queue, or one of another taxonomy.
+    """
+    folder = Path(folder)
+    if not (folder / QUEUE_FILE).is_file():
+        known = (folder / LABELS).is_file()
+        raise InputError(
+            f"there is no {QUEUE_FILE if known else LABELS}",
+            where=Where(str(folder)),
+            remedy="`vepa arbitrate run DIR --traces TRACES` makes one"
+            if known
+            else "`vepa annotate TRACES --out DIR` makes one; name its DIR",
+        )
+    return ArbitrationQueue(folder / QUEUE_FILE, taxonomy)
+
+
 def fill_queue(
     queue: ArbitrationQueue, judged: Iterable[Judged], trajectories: Iterable[Trajectory]
 ) -> int:
@@ -76,6 +102,11 @@ def fill_queue(
     InputError
         When a disputed step is in none of the trajectories.
     """
+    return queue.fill(disputes_of(judged, trajectories))
+
+
+def disputes_of(judged: Iterable[Judged], trajectories: Iterable[Trajectory]) -> list[Dispute]:
+    """What has to be settled; parameters and errors are those of `fill_queue`."""
     disputed = [opinions for opinions in opinions_of(judged).values() if opinions.reasons]
     # Only the disputed steps are hashed again: a corpus has many more that are not.
     wanted = {opinions.steps[0] for opinions in disputed}
@@ -94,7 +125,7 @@ def fill_queue(
             f"there; the first one is step {step} of {trajectory_id}",
             remedy="name the trajectories that were annotated, as they were then",
         )
-    return queue.fill(_dispute(each, found[each.item]) for each in disputed)
+    return [_dispute(each, found[each.item]) for each in disputed]
 
 
 def write_settled(folder: str | Path, queue: ArbitrationQueue) -> Settlement:

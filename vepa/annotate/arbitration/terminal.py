@@ -72,7 +72,7 @@ class TerminalDesk:
         self._taxonomy: Taxonomy = queue.taxonomy
 
     def run(self, *, one: bool = False) -> int:
-        """Settle cases until somebody leaves or nothing is left; returns how many verdicts were given.
+        """Settle cases until somebody leaves or nothing is left; returns how many verdicts came.
 
         However it ends, a case that was not settled is given back.
 
