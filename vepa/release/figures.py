@@ -18,12 +18,27 @@ __all__ = ["figures_of", "provenance_of"]
 def figures_of(
     source: CorpusSource, frames: Mapping[tuple[str, Split], pl.DataFrame]
 ) -> dict[str, Any]:
-    """Counts and shares for the card; of what stands in the tables, and how labels agree."""
+    """Counts for the card: of what stands in the tables, who judged it, and how far they agree.
+
+    Parameters
+    ----------
+    source
+        What the release is made of.
+    frames
+        Its tables by split.
+    """
     annotation = source.annotation
+    days = sorted({episode.started[:10] for episode in source.episodes()})
     return {
+        "collected": {"first": days[0], "last": days[-1]},
+        "scripted": sum(int(frames["trajectories", split]["scripted"].sum()) for split in SPLITS),
         "splits": {split: _split_figures(frames, split) for split in SPLITS},
         "models": _counted(frames, "trajectories", "model"),
+        "endings": _counted(frames, "trajectories", "ending"),
         "environments": _counted(frames, "steps", "environment"),
+        "personas": sum(1 for _ in _counted(frames, "trajectories", "persona")),
+        "succeeded": sum(int(frames["trajectories", split]["succeeded"].sum()) for split in SPLITS),
+        "readers": _readers(annotation["provenance"]),
         "label_origins": _counted(frames, "labels", "origin"),
         "settled_how": _counted(frames, "settled", "how"),
         "settled_origins": _counted(frames, "settled", "origin"),
@@ -49,6 +64,16 @@ def provenance_of(source: CorpusSource) -> dict[str, Any]:
         "environments": {name: sorted(found) for name, found in sorted(environments.items())},
         "software": {name: sorted(found) for name, found in sorted(versions.items())},
         "scripted_episodes": scripted,
+    }
+
+
+def _readers(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Who was asked by which rules; what they are in full stands in `provenance.json`."""
+    template, taxonomy = provenance["template"], provenance["taxonomy"]
+    return {
+        "models": {name: reader["model"] for name, reader in provenance["readers"].items()},
+        "template": f"{template['id']}/{template['version']}",
+        "taxonomy": f"{taxonomy['id']}/{taxonomy['version']}",
     }
 
 
