@@ -11,7 +11,7 @@ from vepa.llm import Ledger, Message, ModelRequest, ModelSettings, Shape
 from vepa.llm.batch import Pace, open_batch_model
 from vepa.llm.batch.vendors import Limits
 
-__all__ = ["FAST", "KEY", "MODELS", "WORD", "asked", "client", "gather", "start"]
+__all__ = ["FAST", "KEY", "MODELS", "WORD", "asked", "client", "gather", "opened", "start"]
 
 KEY = "sk-canary-of-the-batch-tests"
 MODELS = {"openai": "openai/gpt-4o-mini", "anthropic": "anthropic/claude-sonnet-4-5"}
@@ -47,6 +47,11 @@ def client(wire, base, folder, limits=None, **more):
     if limits is not None:
         model._sender._vendor.limits = limits
     return model
+
+
+def opened(server, wire, folder, limits=None, **more):
+    """A client of a server of this process."""
+    return client(wire, server.base(wire), folder, limits, **more)
 
 
 def gather(model, numbers, seconds=20):

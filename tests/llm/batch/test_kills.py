@@ -72,12 +72,6 @@ def firsts(server):
     return {text_of(body): body for body in server.bodies()}.values()
 
 
-@pytest.fixture(autouse=True)
-def keys(monkeypatch):
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(name, "sk-canary-of-the-batch-tests")
-
-
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 def test_a_kill_at_a_random_call_and_a_lost_connection_pay_for_nothing_twice(wire, tmp_path):
     run_with_kills(wire, tmp_path, kills=1, seed=random.randrange(10**6))

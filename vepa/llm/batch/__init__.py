@@ -32,7 +32,8 @@ lost, and a request that is sent twice is paid twice. What holds:
    refuses is given up at once; so is an answer that may have been charged and cannot be read.
 
 What is left: a vendor that takes a call and shows it in its list later than `Pace.doubt` seconds
-afterwards (five minutes unless told otherwise) could, at Anthropic, be paid twice.
+afterwards (five minutes unless told otherwise) could, at Anthropic, be paid twice; and a run that
+goes on with the key of another account does not find there what is in doubt.
 """
 
 from vepa.llm.batch.asking import BatchModel, Outcome, open_batch_model

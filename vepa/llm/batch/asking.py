@@ -85,7 +85,7 @@ class BatchModel:
         self.name = name
         self.pace = pace
         self._settings = settings
-        self._journal = BatchJournal(path)
+        self._journal = BatchJournal(path, vendor.place)
         self._holds = Holds(budget)
         self._sender = Sender(name, settings, vendor, self._journal, self._holds)
         self._follower = Follower(name, settings, pace, vendor, self._journal, self._holds, ledger)

@@ -17,6 +17,7 @@ __all__ = ["BatchJournal", "requests_on_the_way"]
 
 _VERSION = 1
 _TABLES = """
+CREATE TABLE IF NOT EXISTS about (place TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS batches (
     token TEXT PRIMARY KEY, state TEXT NOT NULL, prepared TEXT NOT NULL DEFAULT '',
     vendor_id TEXT, at REAL NOT NULL, tokens INTEGER NOT NULL, dollars REAL NOT NULL, note TEXT);
@@ -41,17 +42,20 @@ class BatchJournal:
     ----------
     path
         The file; it is made, with its folder.
+    place
+        The vendor and its address; nothing of another one is looked for here.
 
     Raises
     ------
     SettingError
-        When another process holds it, or it is no journal.
+        When another process holds it, it is no journal, or batches of another place are on their
+        way in it.
     RunError
         When it cannot be read or written.
     """
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, place: str):
+        self.path, self._place = path, place
         self._base: sqlite3.Connection | None = None
         self._lock: BinaryIO | None = None
 
@@ -74,6 +78,7 @@ class BatchJournal:
             ) from None
         try:
             self._open()
+            self._check_place()
         except sqlite3.Error as error:
             self._close()
             raise SettingError(
@@ -81,6 +86,9 @@ class BatchJournal:
                 where=Where(str(self.path)),
                 remedy="move it away; what is on its way at the vendor is then not collected",
             ) from None
+        except SettingError:
+            self._close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,6 +103,18 @@ class BatchJournal:
             raise sqlite3.DatabaseError(f"version {version}")
         base.executescript(_TABLES)
         base.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _check_place(self) -> None:
+        places = [row[0] for row in self._read("SELECT place FROM about")]
+        if places != [self._place] and self.batches("sending", "submitted"):
+            raise SettingError(
+                f"batches are on their way at another place ({places[0].strip()})",
+                where=Where(str(self.path)),
+                remedy="collect them there first: set the model and `api_base` as they were",
+            )
+        with self._writing() as base:
+            base.execute("DELETE FROM about")
+            base.execute("INSERT INTO about VALUES (?)", (self._place,))
 
     def _close(self) -> None:
         if self._base is not None:

@@ -14,7 +14,7 @@ from vepa.files import canonical_json, sha256_of
 from vepa.llm.batch.holds import Holds, Load
 from vepa.llm.batch.journal import BatchJournal
 from vepa.llm.batch.records import Member
-from vepa.llm.batch.vendors import Vendor, entry_id
+from vepa.llm.batch.vendors import Vendor, entry_id, variable_of
 from vepa.llm.failures import AttemptError
 from vepa.llm.messages import ModelRequest
 from vepa.llm.prices import count_tokens, estimate
@@ -168,7 +168,11 @@ class Sender:
     def _wait_after(self, fault: AttemptError) -> None:
         """Send no more for a while, or not at all."""
         self._failed += 1
-        error = fault.as_model_error(self._name, self._failed)
+        hint = ""
+        if fault.kind == "refused_key":
+            variable = variable_of(self._name, self._settings)
+            hint = f"the key is read from the environment variable {variable}"
+        error = fault.as_model_error(self._name, self._failed, hint)
         if not fault.again or self._failed >= self._settings.max_attempts:
             raise error from None
         self.trouble = str(error)

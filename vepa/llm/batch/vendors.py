@@ -25,6 +25,7 @@ __all__ = [
     "entry_id",
     "number_of",
     "open_vendor",
+    "variable_of",
     "vendor_of",
 ]
 
@@ -178,6 +179,11 @@ def vendor_of(model: str) -> str | None:
     return vendor if vendor in _KEYS and rest else None
 
 
+def variable_of(model: str, settings: ModelSettings) -> str:
+    """The environment variable that holds the key; a named one never falls back to the usual."""
+    return settings.key_variable or _KEYS[model.partition("/")[0]]
+
+
 def open_vendor(model: str, settings: ModelSettings) -> Vendor:
     """The batch API for a model.
 
@@ -198,7 +204,7 @@ def open_vendor(model: str, settings: ModelSettings) -> Vendor:
             remedy="models with a batch API are openai/NAME and anthropic/NAME; ask others one by "
             "one",
         )
-    variable = settings.key_variable or _KEYS[vendor]
+    variable = variable_of(model, settings)
     key = os.environ.get(variable)
     if not key:
         raise ModelError(
