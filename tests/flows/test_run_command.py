@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random
@@ -12,63 +11,18 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_runs import SmallProject, products
+from small_runs import LIMIT, SmallProject, environment, products, vepa
 
 from vepa.bench.comparison import best_field, errors_by_kind, standing
 from vepa.bench.runs.run import plan
+from vepa.cli import main
 from vepa.project import Project
 
-pytestmark = pytest.mark.integration
-
-#: How long a process may take on a busy machine.
-LIMIT = 150
-
-
-def environment(project: SmallProject, **more: str) -> dict[str, str]:
-    """No server, no artifacts folder and no Prefect home of this machine's user."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PREFECT_", "VEPA_")) and not name.lower().endswith("_proxy")
-    }
-    # A proxy that answers nothing: a request that leaves the machine fails, or hangs, here.
-    return {**kept, "HTTP_PROXY": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9", **more}
-
-
-def vepa(project: SmallProject, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "vepa", *arguments],
-        cwd=project.folder,
-        env=environment(project, **more),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def ran(
-    make_project: Callable[..., SmallProject], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[SmallProject, subprocess.CompletedProcess[str]]:
-    """A project whose run was made by the command, with a temporary server; made once a session."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # the folder that all workers have in common
-        shared = shared.parent
-    known = shared / "run-command.json"
-    with open(shared / "run-command.lock", "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not known.exists():
-            project = make_project()
-            result = vepa(project, "run", "--profile", "small", "--json")
-            told = [str(project.folder), result.returncode, result.stdout, result.stderr]
-            known.write_text(json.dumps(told))
-    folder, code, out, err = json.loads(known.read_text())
-    return SmallProject(Path(folder)), subprocess.CompletedProcess(["vepa", "run"], code, out, err)
+# One worker runs all tests of Prefect: they share a server, its database and a finished run.
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("corpus-flow")]
 
 
 @pytest.fixture(scope="module")
@@ -223,15 +177,20 @@ def test_the_summary_compares_and_names_what_comes_next(
     ],
 )
 def test_a_wrong_profile_ends_with_2_and_a_message(
-    project: SmallProject, profile: str | None, told: str
+    project: SmallProject,
+    profile: str | None,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if profile:
         project.profile.with_name("wrong.yaml").write_text(profile)
-    result = vepa(project, "run", "--profile", "wrong")
-    assert result.returncode == 2
-    assert told in result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stdout == ""
+    monkeypatch.chdir(project.folder)
+    assert main(["run", "--profile", "wrong"]) == 2
+    printed = capsys.readouterr()
+    assert told in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
     assert not (project.folder / "artifacts").exists()
 
 
@@ -243,7 +202,7 @@ def test_a_missing_package_is_named_before_anything_is_written(project: SmallPro
     result = subprocess.run(
         [sys.executable, "-c", blocked],
         cwd=project.folder,
-        env=environment(project),
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=LIMIT,
@@ -274,7 +233,7 @@ def killed(
     process = subprocess.Popen(
         [sys.executable, "-m", "vepa", "run", "--profile", "small"],
         cwd=project.folder,
-        env=environment(project),
+        env=environment(),
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
@@ -290,7 +249,7 @@ def killed(
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(
-    killed: tuple[SmallProject, int], finished: Path
+    killed: tuple[SmallProject, int], finished: Path, server: str
 ) -> None:
     project, after = killed
     end = time.monotonic() + 30
@@ -298,7 +257,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
         time.sleep(0.1)
     assert servers_of(project) == [], "the server dies with the run"
 
-    result = vepa(project, "run", "--profile", "small")
+    result = vepa(project, "run", "--profile", "small", PREFECT_API_URL=server)
     assert result.returncode == 0, result.stderr
     folder = folder_of(project)
     assert products(folder) == products(finished)

@@ -1,13 +1,18 @@
-"""A small project with its own events and profile, and its run in this process."""
+"""A small project with its own events and profile, and its run, in this process and by `vepa`."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from vepa.bench.runs import stages
 
+#: How long a process may take on a busy machine.
+LIMIT = 150
 PROFILE = """\
 title: A small run
 events: [small.events.jsonl]
@@ -69,3 +74,27 @@ def products(folder: Path) -> dict[str, bytes]:
         and path.name not in {"manifest.json", ".lock"}
         and path.parent.name != "done"
     }
+
+
+def environment(**more: str) -> dict[str, str]:
+    """No server, no artifacts folder and no Prefect home of this machine's user."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PREFECT_", "VEPA_")) and not name.lower().endswith("_proxy")
+    }
+    # A proxy that answers nothing: a request that leaves the machine fails, or hangs, here.
+    return {**kept, "HTTP_PROXY": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9", **more}
+
+
+def vepa(project: SmallProject, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """The command in a project, as a process of its own; `more` are variables for it."""
+    return subprocess.run(
+        [sys.executable, "-m", "vepa", *arguments],
+        cwd=project.folder,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
