@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.text import Text
 
+from vepa.annotate.arbitration.context import surroundings
 from vepa.annotate.arbitration.drafting import COMMANDS, Draft
 from vepa.annotate.arbitration.page.typed import Typed
 from vepa.annotate.arbitration.queue import ArbitrationQueue, LostClaimError
@@ -205,7 +206,7 @@ def case_lines(case: Case, *, full: bool = False, plain: bool = False) -> Iterat
     if shown.system:
         yield Line(0, Text("system", style="dim"))
         yield from folded_lines(shown.system, 2, full=full)
-    yield from _known(case)
+    yield from _known(case, full)
     for tool in offered_tools(shown) if full else ():
         told = f"{visible(tool.name)}: {visible(tool.description or 'says nothing of itself')}"
         yield Line(2, Text(told, style="dim"))
@@ -237,16 +238,10 @@ def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[Leaf]:
         yield Leaf(path, value if isinstance(value, str) else canonical_json(value), ())
 
 
-def _known(case: Case) -> Iterator[Line]:
-    premises = case.shown.premises
-    for name, value in (
-        ("account of the tools", premises.account or ""),
-        ("the user's own", ", ".join(premises.own)),
-        ("domains of the organisation", ", ".join(premises.internal_domains)),
-        *((f"known as {where}", each) for each, where in premises.known.items()),
-    ):
-        if value:
-            yield Line(0, Text.assemble((f"{name}: ", "dim"), visible(value)))
+def _known(case: Case, full: bool) -> Iterator[Line]:
+    for name, value in surroundings(case.shown.premises):
+        yield Line(0, Text(name, style="dim"))
+        yield from folded_lines(value, 2, full=full)
 
 
 def _opinions(dispute: Dispute) -> Iterator[Line]:

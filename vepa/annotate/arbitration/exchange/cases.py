@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from vepa.annotate.arbitration.context import surroundings
 from vepa.annotate.arbitration.records import Case, Dispute
 from vepa.corpus.labels import Judgement, Label
 from vepa.corpus.trajectory import Step, Trajectory
@@ -158,15 +159,8 @@ def _result(step: Step) -> Iterator[str]:
 
 
 def _about(shown: Trajectory) -> Iterator[str]:
-    premises = shown.premises
     if shown.system:
         yield f"Operator: {shown.system}"
-    pairs: Sequence[tuple[str, str]] = (
-        ("Account of the tools", premises.account or ""),
-        ("The user's own", ", ".join(premises.own)),
-        ("Domains of the organisation", ", ".join(premises.internal_domains)),
-        *((f"Known as {where}", name) for name, where in premises.known.items()),
-    )
-    yield from (f"{name}: {value}" for name, value in pairs if value)
+    yield from (f"{name}: {value}" for name, value in surroundings(shown.premises))
     for tool in offered_tools(shown):
         yield f"Tool {tool.name}: {tool.description or ''}"
