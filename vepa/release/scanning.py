@@ -1,13 +1,290 @@
-"""Secrets: only seeded ones, which are listed, may stand in a release."""
+"""Secrets: only seeded ones, which are listed, may stand in a release.
+
+Every text of every line is looked at once, however often it stands there: a record's strings as
+they are read, what lies inside of them as JSON, and the same without escapes. Parquet is not read:
+`vepa.release.checking` proves that it says the same as the JSON Lines beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
-__all__ = ["scan_or_refuse"]
+from vepa.corpus.lines import MAX_RECORD_BYTES
+from vepa.errors import InputError, Where
+from vepa.files import decode, read_lines, read_text
+from vepa.release.patterns import (
+    CANARY,
+    DOCUMENT_HOSTS,
+    SECRET_NAME,
+    looks_secret,
+    secrets_in,
+)
+
+__all__ = ["Found", "scan", "scan_or_refuse"]
+
+_CANARY_KIND = "a canary that the world does not list"
+_BINARY = "a file whose text cannot be looked at"
+#: Escapes that stand inside of a text: JSON in JSON, as arguments and answers hold it.
+_BREAKS = re.compile(r"\\+[nrtbf]")
+_SIGNS = re.compile(r"\\+([\"'/])")
+_SHOWN = 3
+#: Whole numbers below this are no number of a card.
+_LARGE = 10**11
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something that must not stand in a release.
+
+    Attributes
+    ----------
+    file, line
+        Where, relative to the release; lines count from 1.
+    field
+        Path in the record, where the file holds records.
+    column
+        Place in that text, or in the line, from 1.
+    kind
+        What it looks like.
+    excerpt
+        Its first signs and its length; never the whole.
+    record
+        Name of the trajectory or event, where the file holds records.
+    """
+
+    file: str
+    line: int
+    field: str | None
+    column: int
+    kind: str
+    excerpt: str
+    record: str | None = None
+
+    @property
+    def remedy(self) -> str:
+        """What can be done about it."""
+        if self.kind == _BINARY:
+            return "take the file out of the release"
+        which = f" {self.record}" if self.record else ""
+        return (
+            f"find out how it came into the record{which}; take what holds it out of the corpus "
+            "and make the release again. A secret that is meant as bait is a canary: list it in "
+            "environments/world.yaml"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} at column {self.column}: {self.excerpt}"
+
+
+def scan(folder: Path, canaries: Iterable[str]) -> list[Found]:
+    """Look through every file of a release.
+
+    Parameters
+    ----------
+    folder
+        Of the release, or of the files that become one.
+    canaries
+        Seeded secrets: the only ones that may stand there.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read as what its name says.
+    MissingExtraError
+        When detect-secrets is not installed.
+    """
+    scanner = _Scanner(canaries)
+    return [
+        found
+        for path in sorted(each for each in folder.rglob("*") if each.is_file())
+        for found in scanner.file(path, path.relative_to(folder).as_posix())
+    ]
 
 
 def scan_or_refuse(folder: Path, canaries: Iterable[str]) -> None:
-    """Look through every file; refuse what holds a secret that is no canary."""
-    raise NotImplementedError
+    """Look through every file; refuse what holds a secret that is no canary.
+
+    Raises
+    ------
+    InputError
+        At the first find: names file, line, field, kind and remedy, and how many there are.
+    """
+    found = scan(folder, canaries)
+    if not found:
+        return
+    first, more = found[0], len(found) - 1
+    others = f" ({more} more of this release: {_kinds(found[1:])})" if more else ""
+    raise InputError(
+        f"{first}{others}",
+        where=Where(first.file, first.line, first.field),
+        remedy=first.remedy,
+    )
+
+
+def _kinds(found: Iterable[Found]) -> str:
+    return "; ".join(sorted({each.kind for each in found}))
+
+
+class _Scanner:
+    def __init__(self, canaries: Iterable[str]):
+        self.canaries = {canary.upper() for canary in canaries}
+        # A text that stands in hundreds of records, as a tool's description, is looked at once.
+        self.known: dict[tuple[bool, bool, str], tuple[tuple[str, str, int], ...]] = {}
+
+    def file(self, path: Path, name: str) -> Iterator[Found]:
+        if path.suffix == ".jsonl":
+            yield from self._records(path, name)
+        elif path.suffix == ".json":
+            yield from self._document(path, name)
+        elif path.suffix == ".parquet" and path.with_suffix(".jsonl").is_file():
+            return  # its text is that of the records beside it
+        else:
+            yield from self._text(path, name)
+
+    def _records(self, path: Path, name: str) -> Iterator[Found]:
+        for number, text in read_lines(path, limit=MAX_RECORD_BYTES):
+            data = _parsed(text)
+            if data is None:
+                data = {"line": text}
+            record = None
+            for field, key, words in _strings(data):
+                for kind, excerpt, column in self._finds(key, words, own=False):
+                    record = record or _name_of(data)
+                    yield Found(name, number, field, column, kind, excerpt, record)
+
+    def _document(self, path: Path, name: str) -> Iterator[Found]:
+        text = read_text(path)
+        data = _parsed(text)
+        if data is None:
+            yield from self._lines(text, name)
+            return
+        lines = text.splitlines()
+        for field, key, words in _strings(data):
+            for kind, excerpt, column in self._finds(key, words, own=True):
+                spelled = json.dumps(words, ensure_ascii=False)
+                line = next((at for at, each in enumerate(lines, 1) if spelled in each), 1)
+                yield Found(name, line, field, column, kind, excerpt)
+
+    def _text(self, path: Path, name: str) -> Iterator[Found]:
+        try:
+            text = decode(path.read_bytes(), name)
+        except InputError as error:
+            yield Found(name, error.where.line or 1, None, 1, _BINARY, error.message)
+            return
+        yield from self._lines(text, name)
+
+    def _lines(self, text: str, name: str) -> Iterator[Found]:
+        for number, line in enumerate(text.splitlines(), 1):
+            for kind, excerpt, column in self._finds(None, line, own=True):
+                yield Found(name, number, None, column, kind, excerpt)
+
+    def _finds(self, key: str | None, text: str, *, own: bool) -> tuple[tuple[str, str, int], ...]:
+        """Kind, excerpt and column of every find in a text; `own` of a release's documents."""
+        at = (own, key is not None and _names_secret(key), text)
+        known = self.known.get(at)
+        if known is None:
+            found = list(self._look(text, own))
+            if at[1] and looks_secret(self._struck(text)[0]):
+                found.append(("a secret with its name", masked(text), 1))
+            known = self.known[at] = tuple(found)
+        return known
+
+    def _look(self, text: str, own: bool) -> Iterator[tuple[str, str, int]]:
+        seen: set[tuple[str, str]] = set()
+        hosts = DOCUMENT_HOSTS if own else frozenset()
+        for spelled in _spellings(text):
+            struck, unknown = self._struck(spelled)
+            finds = [(_CANARY_KIND, words) for words in unknown]
+            for kind, words in (*finds, *secrets_in(struck, hosts)):
+                if (kind, words) not in seen:
+                    seen.add((kind, words))
+                    yield kind, masked(words), max(text.find(words), 0) + 1
+        for _, key, words in _inside(text):
+            for kind, excerpt, _ in self._finds(key, words, own=own):
+                if (kind, excerpt) not in {(kind, masked(found)) for kind, found in seen}:
+                    yield kind, excerpt, 1
+
+    def _struck(self, text: str) -> tuple[str, list[str]]:
+        """The text with listed canaries struck out, and those that are not listed."""
+        unknown: list[str] = []
+
+        def strike(match: re.Match[str]) -> str:
+            words = match[0].upper()
+            # The beginning of a canary, as somebody searches for it, opens nothing.
+            if words not in self.canaries and not any(
+                each.startswith(f"{words}-") for each in self.canaries
+            ):
+                unknown.append(match[0])
+            return "*" * len(match[0])
+
+        return CANARY.sub(strike, text), unknown
+
+
+def masked(words: str) -> str:
+    """The first signs of a find and its length; of a short one less."""
+    shown = words[: min(_SHOWN, len(words) // 4)]
+    return f"{shown}… ({len(words)} characters)"
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+@cache
+def _names_secret(key: str) -> bool:
+    """Whether the value of a field of this name is a secret."""
+    return SECRET_NAME.search(key) is not None
+
+
+def _strings(data: Any) -> list[tuple[str, str | None, str]]:
+    """Path, key and words of every text in JSON data, names of fields included."""
+    found: list[tuple[str, str | None, str]] = []
+
+    def walk(data: Any, path: str, key: str | None) -> None:
+        if isinstance(data, str):
+            found.append((path, key, data))
+        elif isinstance(data, dict):
+            for name, value in data.items():
+                below = f"{path}.{name}" if path else name
+                found.append((below, None, name))
+                walk(value, below, name)
+        elif isinstance(data, list):
+            for at, value in enumerate(data):
+                walk(value, f"{path}.{at}" if path else str(at), key)
+        elif isinstance(data, int) and data > _LARGE:
+            found.append((path, key, str(data)))
+
+    walk(data, "", None)
+    return found
+
+
+def _inside(text: str) -> list[tuple[str, str | None, str]]:
+    """Texts of a text that is JSON itself."""
+    data = _parsed(text) if text.lstrip()[:1] in ("{", "[", '"') else None
+    return _strings(data) if isinstance(data, dict | list | str) else []
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """The text, and what it says without its escapes."""
+    yield text
+    if "\\" in text:
+        yield _SIGNS.sub(r"\1", _BREAKS.sub(" ", text))
+    if "%" in text and (plain := unquote(text, errors="replace")) != text:
+        yield plain
+
+
+def _name_of(data: Any) -> str | None:
+    if not isinstance(data, dict):
+        return None
+    name = data.get("trajectory") or data.get("id")
+    return name if isinstance(name, str) else None
