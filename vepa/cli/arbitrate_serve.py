@@ -14,6 +14,7 @@ from vepa.cli.findings import counted
 if TYPE_CHECKING:
     from vepa.annotate.arbitration.page.server import PageServer
     from vepa.annotate.arbitration.queue import ArbitrationQueue
+    from vepa.annotate.panel import Rules
 
 __all__ = ["serve"]
 
@@ -32,6 +33,12 @@ def serve(
         str, typer.Option("--host", help="Where to listen; this machine alone when left out.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 is a free one.")] = 0,
+    traces: Annotated[
+        str | None,
+        typer.Option(
+            "--traces", metavar="TRACES", help="What was annotated: fills the queue with disputes."
+        ),
+    ] = None,
     people: Annotated[
         Path | None,
         typer.Option(
@@ -49,7 +56,8 @@ def serve(
     that was settled is in DIR/settled.jsonl.
     """
     _check_packages()
-    from vepa.annotate.arbitration.page.server import PageServer, Settings, open_folder
+    from vepa.annotate.arbitration.desk import open_queue
+    from vepa.annotate.arbitration.page.server import PageServer, Settings
     from vepa.annotate.panel import load_panel
     from vepa.project import Project
 
@@ -57,7 +65,9 @@ def serve(
     found, rules = load_panel(Project(project), panel)
     taken = [seat.name for seat in found.seats]
     settings = Settings(host, port, _names(people) if people else (), taken)
-    with open_folder(folder, rules) as queue:
+    if traces is not None:
+        _fill(output, folder, rules, traces)
+    with open_queue(folder, rules.taxonomy) as queue:
         before = queue.state()
         server = PageServer(folder, queue, rules, settings, output.note)
         _welcome(output, server, before.open, before.total)
@@ -73,6 +83,17 @@ def _check_packages() -> None:
     for name in _NEEDS:
         if find_spec(name) is None:
             raise MissingExtraError(name, "pipeline")
+
+
+def _fill(output: Output, folder: Path, rules: Rules, traces: str) -> None:
+    from vepa.annotate.arbitration.desk import fill_queue, read_judged
+    from vepa.annotate.arbitration.queue import QUEUE_FILE, ArbitrationQueue
+    from vepa.corpus.importing import read_traces
+
+    judged = read_judged(folder)
+    with ArbitrationQueue(folder / QUEUE_FILE, rules.taxonomy) as queue:
+        new = fill_queue(queue, judged, read_traces(traces))
+    output.note(f"{counted(new, 'new dispute')}")
 
 
 def _names(path: Path) -> list[str]:

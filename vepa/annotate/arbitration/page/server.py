@@ -13,7 +13,7 @@ from pathlib import Path
 
 import uvicorn
 
-from vepa.annotate.arbitration.desk import LABELS, write_settled
+from vepa.annotate.arbitration.desk import write_settled
 from vepa.annotate.arbitration.page.app import make_app
 from vepa.annotate.arbitration.page.door import Door
 from vepa.annotate.arbitration.page.guard import Asked, Hosts
@@ -21,11 +21,11 @@ from vepa.annotate.arbitration.page.keeping import Keeper
 from vepa.annotate.arbitration.page.limits import Limits
 from vepa.annotate.arbitration.page.pages import Desk
 from vepa.annotate.arbitration.page.rendering import Renderer
-from vepa.annotate.arbitration.queue import QUEUE_FILE, ArbitrationQueue
+from vepa.annotate.arbitration.queue import ArbitrationQueue
 from vepa.annotate.panel import Rules
-from vepa.errors import InputError, SettingError, Where
+from vepa.errors import SettingError, Where
 
-__all__ = ["PageServer", "Settings", "open_folder"]
+__all__ = ["PageServer", "Settings"]
 
 #: Requests that are still answered when the server ends may take so long.
 _GRACE_SECONDS = 5
@@ -54,24 +54,6 @@ class Settings:
     people: Sequence[str] = ()
     taken: Collection[str] = ()
     limits: Limits = field(default_factory=Limits)
-
-
-def open_folder(folder: Path, rules: Rules) -> ArbitrationQueue:
-    """The queue of an annotation.
-
-    Raises
-    ------
-    InputError
-        When the folder holds no annotation or no queue.
-    """
-    for name in (LABELS, QUEUE_FILE):
-        if not (folder / name).is_file():
-            raise InputError(
-                f"there is no {name}",
-                where=Where(str(folder)),
-                remedy="name the folder that `vepa annotate TRACES --out DIR` wrote",
-            )
-    return ArbitrationQueue(folder / QUEUE_FILE, rules.taxonomy)
 
 
 class PageServer:
