@@ -39,6 +39,7 @@ def figures_of(
         "personas": sum(1 for _ in _counted(frames, "trajectories", "persona")),
         "succeeded": sum(int(frames["trajectories", split]["succeeded"].sum()) for split in SPLITS),
         "readers": _readers(annotation["provenance"]),
+        "label_models": _counted(frames, "labels", "model"),
         "label_origins": _counted(frames, "labels", "origin"),
         "settled_how": _counted(frames, "settled", "how"),
         "settled_origins": _counted(frames, "settled", "origin"),
