@@ -22,7 +22,7 @@ SHARES: Mapping[Split, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
 #: What occurs in so many groups occurs in every split.
 ENOUGH = 3
 #: Upper ends of a group's share of refused steps: groups alike in it are divided alike.
-_STRATA = (0.0, 0.25, 1.0)
+_STRATA = (0.0, 0.2, 0.4, 1.0)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def place_groups(groups: Iterable[Group]) -> dict[str, Split]:
     """Name of every group -> its split.
 
     First, every trigger (and `refuse`, and `allow`) that occurs in `ENOUGH` groups gets one in
-    every split. Then the rest is divided within strata of like shares of refused steps, in the
-    order of the hashes of names, until test and validation hold their shares of steps; what is
-    larger than the room that is left there stands in train.
+    every split; with fewer than some hundred groups that may take more than the shares. Then the rest is divided within strata of like shares of refused steps, in the
+    order of the hashes of names, until test and validation hold their shares of steps. A group
+    that alone is more than such a share stands in train unless a trigger needs it elsewhere.
 
     Parameters
     ----------
@@ -72,35 +72,44 @@ def place_groups(groups: Iterable[Group]) -> dict[str, Split]:
         In any order.
     """
     ordered = sorted(groups, key=lambda group: (_hash(group.name), group.name))
-    pinned = _pin(ordered)
-    placed = dict(pinned)
+    largest = SHARES["test"] * sum(map(_weight, ordered))
+    placed = _pin(ordered, largest)
     over = dict.fromkeys(SPLITS, 0.0)
     for stratum in range(len(_STRATA)):
         members = [group for group in ordered if _stratum(group) == stratum]
         whole = sum(map(_weight, members))
         room = {split: SHARES[split] * whole + over[split] for split in SPLITS}
         for group in members:
-            if group.name in pinned:
-                room[pinned[group.name]] -= _weight(group)
-        for group in members:
-            if group.name not in pinned:
-                split = _first_with_room(room, _weight(group))
-                placed[group.name] = split
-                room[split] -= _weight(group)
+            if group.name in placed:
+                room[placed[group.name]] -= _weight(group)
+        _fill([g for g in members if g.name not in placed], room, placed, largest)
         # What a stratum leaves over or takes too much, the next one makes up for.
         over = room
     return placed
 
 
-def _first_with_room(room: Mapping[Split, float], weight: int) -> Split:
-    """Test or validation while the group brings it nearer to its share, else train."""
-    for split in ("test", "validation"):
-        if abs(room[split] - weight) < abs(room[split]):
-            return split
-    return "train"
+def _fill(
+    groups: Sequence[Group], room: dict[Split, float], placed: dict[str, Split], largest: float
+) -> None:
+    """Divide groups in their order; takes from `room`, adds to `placed`.
+
+    A small split is full at the first group that would not bring it nearer to its share. Looking
+    further for one that still fits would make a new group move several others.
+    """
+    small: list[Split] = ["test", "validation"]
+    for group in groups:
+        weight = _weight(group)
+        split: Split = "train"
+        while small and weight <= largest:
+            if abs(room[small[0]] - weight) < abs(room[small[0]]):
+                split = small[0]
+                break
+            small.pop(0)
+        placed[group.name] = split
+        room[split] -= weight
 
 
-def _pin(ordered: Sequence[Group]) -> dict[str, Split]:
+def _pin(ordered: Sequence[Group], largest: float) -> dict[str, Split]:
     """Groups that stand where they do so that everything frequent enough occurs in every split.
 
     What is rarest chooses first. It chooses the groups that the order of hashes would bring there
@@ -112,7 +121,6 @@ def _pin(ordered: Sequence[Group]) -> dict[str, Split]:
         for mark in _marks(group):
             holders.setdefault(mark, []).append(group)
     frequent = {mark: groups for mark, groups in holders.items() if len(groups) >= ENOUGH}
-    largest = SHARES["test"] * sum(map(_weight, ordered))
     pinned: dict[str, Split] = {}
     for _, mark in sorted((len(groups), mark) for mark, groups in frequent.items()):
         for split in ("test", "validation", "train"):
