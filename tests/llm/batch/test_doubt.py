@@ -63,10 +63,40 @@ def test_a_batch_that_might_be_ours_holds_everything_up_until_it_shows_whose_it_
 
 
 def test_two_batches_in_doubt_do_not_take_each_other_for_a_stranger(server, tmp_path):
-    server.drops = {"create": 2}
+    server.drops, server.shows_after = {"create": 2}, 3600
+
+    def show_both_at_once(kind, when):
+        if kind == "create" and len(server.batches) == 2:
+            for made in server.batches:
+                made.shown_at = 0
+
+    server.watch = show_both_at_once
     with opened(server, "anthropic", tmp_path, limits=Limits(2, 10**6)) as model:
         gather(model, range(4))
     assert server.calls.count("create") == 2
+    assert set(server.paid.values()) == {1}
+
+
+@pytest.mark.parametrize("taken", [True, False], ids=["taken", "not taken"])
+def test_a_process_that_dies_in_the_paid_call_is_followed_by_one_that_looks(
+    server, wire, tmp_path, taken
+):
+    with opened(server, wire, tmp_path) as model:
+        vendor = model._sender._vendor
+        real = vendor.submit
+
+        def submit(*arguments):
+            if taken:
+                real(*arguments)
+            raise KeyboardInterrupt
+
+        vendor.submit = submit
+        with pytest.raises(KeyboardInterrupt):
+            model.step({model.key_of(asked(n)): (lambda n=n: asked(n)) for n in range(3)})
+    with opened(server, wire, tmp_path) as model:
+        assert [each.id for each in model.on_the_way()] == [None]
+        gather(model, range(3))
+    assert server.calls.count("create") == 1
     assert set(server.paid.values()) == {1}
 
 
