@@ -60,7 +60,9 @@ def format_of(records: Sequence[Record], path: str | Path) -> str:
             return "label-studio"
         if "item" in data:
             return "jsonl"
-        if "responses" in data or any(str(key).endswith(".responses") for key in data):
+        if {"responses", "_server_id"} & set(data) or any(
+            str(key).endswith(".responses") for key in data
+        ):
             return "argilla"
     if not records:
         return "jsonl"
