@@ -16,7 +16,7 @@ from vepa.release.describing import DESCRIBED_TABLES, columns_of, kinds_of
 from vepa.release.layout import CARD, DATASHEET, Manifest, parquet_path
 from vepa.release.records import SPLITS, TABLES
 
-__all__ = ["card", "datasheet"]
+__all__ = ["card", "column_table", "datasheet"]
 
 #: The table that loaders take where none is named.
 DEFAULT = "steps"
@@ -65,6 +65,24 @@ def datasheet(manifest: Manifest, leaks: Mapping[str, Any]) -> str:
         When Jinja2 or polars is not installed.
     """
     return _rendered("datasheet.md.j2", manifest, leaks)
+
+
+def column_table(table: str) -> str:
+    """The columns of a table with their meaning, as Markdown; card and docs show the same.
+
+    Parameters
+    ----------
+    table
+        One of `TABLES`.
+
+    Raises
+    ------
+    MissingExtraError
+        When Jinja2 or polars is not installed.
+    """
+    parts = _environment().get_template("parts.j2").module
+    text: str = parts.columns(columns_of(table), kinds_of(table))
+    return text.strip() + "\n"
 
 
 def _rendered(template: str, manifest: Manifest, leaks: Mapping[str, Any]) -> str:
@@ -155,7 +173,9 @@ def _labels(origins: Mapping[str, int]) -> str:
         "person": "people",
     }
     shares = [f"{_percent(origins[key] / total)} {kinds[key]}" for key in kinds if key in origins]
-    return f"Of {total:,} labels: {', '.join(shares)}." if shares else "There are no labels."
+    if not shares:
+        return "There are no labels."
+    return f"The {total:,} labels were given by: {', '.join(shares)}."
 
 
 def _days(collected: Mapping[str, str]) -> str:
