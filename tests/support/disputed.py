@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class Clock:
         return self.now
 
 
+@cache
 def item(number: int, at: int = 0) -> StepItem:
     """A step of an errand; every number has a content of its own."""
     trace = errand(f"errand-{number}", user=f"Answer mail {number} of Ben.")
@@ -58,6 +60,7 @@ def label(step: StepItem, annotator: str, judgement: Judgement, **more: Any) -> 
     )
 
 
+@cache
 def dispute(number: int) -> Dispute:
     """Two readers who do not agree about a call."""
     step = item(number)

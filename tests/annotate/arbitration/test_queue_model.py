@@ -174,7 +174,7 @@ class Course(RuleBasedStateMachine):
         assert state.leased == len(lent)
 
 
-Course.TestCase.settings = settings(max_examples=12, stateful_step_count=40, deadline=None)
+Course.TestCase.settings = settings(max_examples=8, stateful_step_count=40, deadline=None)
 test_any_course = pytest.mark.property(Course.TestCase)
 
 
