@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from vepa.cli import main
+
 COMMAND = [sys.executable, "-m", "vepa", "import"]
 
 
@@ -18,11 +20,24 @@ def chat(text):
     return {"messages": [{"role": "user", "content": text}]}
 
 
-def vepa_import(*arguments, stdin=None, **more):
+def process(*arguments, stdin=None):
+    """The command as a process of its own."""
     return subprocess.run(
         [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, timeout=120,
-        check=False, **more,
+        check=False,
     )  # fmt: skip
+
+
+@pytest.fixture
+def vepa_import(capsysbinary):
+    """The command in this process, with the bytes that it writes."""
+
+    def run(*arguments):
+        capsysbinary.readouterr()
+        code = main(["import", *map(str, arguments)])
+        return subprocess.CompletedProcess(arguments, code, *capsysbinary.readouterr())
+
+    return run
 
 
 def rows(data):
@@ -45,7 +60,7 @@ def mixed(tmp_path):
 
 
 def test_trajectories_go_to_stdout_and_what_became_of_the_records_to_stderr(good):
-    done = vepa_import(good)
+    done = process(good)
     assert done.returncode == 0, done.stderr
     assert [(row["id"], row["steps"][0]["text"]) for row in rows(done.stdout)] == [
         ("good/1", "one"), ("good/2", "zwei ü"), ("good/3", "三"),
@@ -53,7 +68,7 @@ def test_trajectories_go_to_stdout_and_what_became_of_the_records_to_stderr(good
     assert f"{good} (openai-chat): 3 records, 3 trajectories" in done.stderr.decode()
 
 
-def test_bad_records_are_skipped_with_exit_code_1(mixed):
+def test_bad_records_are_skipped_with_exit_code_1(vepa_import, mixed):
     done = vepa_import(mixed)
     assert done.returncode == 1
     assert [row["id"] for row in rows(done.stdout)] == ["mixed/1", "mixed/3"]
@@ -65,7 +80,7 @@ def test_bad_records_are_skipped_with_exit_code_1(mixed):
     assert "Traceback" not in told
 
 
-def test_strict_stops_with_exit_code_2_and_writes_nothing(mixed, tmp_path):
+def test_strict_stops_with_exit_code_2_and_writes_nothing(vepa_import, mixed, tmp_path):
     out = tmp_path / "out.jsonl"
     done = vepa_import(mixed, "--strict", "--out", out)
     assert done.returncode == 2
@@ -78,7 +93,7 @@ def test_strict_stops_with_exit_code_2_and_writes_nothing(mixed, tmp_path):
     assert not list(tmp_path.glob(".*.part"))
 
 
-def test_a_file_is_not_written_over_itself(mixed):
+def test_a_file_is_not_written_over_itself(vepa_import, mixed):
     before = mixed.read_bytes()
     done = vepa_import(mixed, "--out", f"{mixed.parent}/./{mixed.name}")
     assert done.returncode == 2
@@ -86,7 +101,7 @@ def test_a_file_is_not_written_over_itself(mixed):
     assert mixed.read_bytes() == before
 
 
-def test_the_report_for_machines(mixed, tmp_path):
+def test_the_report_for_machines(vepa_import, mixed, tmp_path):
     out = tmp_path / "made" / "out.jsonl"
     done = vepa_import(mixed, "--json", "--out", out)
     assert done.returncode == 1
@@ -104,7 +119,7 @@ def test_the_report_for_machines(mixed, tmp_path):
     assert b"--out" in refused.stdout + refused.stderr
 
 
-def test_several_files_and_their_ids(good, tmp_path):
+def test_several_files_and_their_ids(vepa_import, good, tmp_path):
     again = tmp_path / "other" / "good.jsonl"
     again.parent.mkdir()
     again.write_bytes(good.read_bytes())
@@ -114,22 +129,22 @@ def test_several_files_and_their_ids(good, tmp_path):
     assert len(set(ids)) == 6
 
 
-def test_what_was_imported_can_be_imported(good, tmp_path):
+def test_what_was_imported_can_be_imported(vepa_import, good, tmp_path):
     first = tmp_path / "first.jsonl"
     assert vepa_import(good, "-o", first).returncode == 0
     assert vepa_import(first).stdout == first.read_bytes()
 
 
 def test_standard_input_with_and_without_its_format(good):
-    done = vepa_import("-", "--format", "openai-chat", stdin=good.read_bytes())
+    done = process("-", "--format", "openai-chat", stdin=good.read_bytes())
     assert done.returncode == 0, done.stderr
     assert [row["id"] for row in rows(done.stdout)] == ["stdin/1", "stdin/2", "stdin/3"]
-    refused = vepa_import("-", stdin=good.read_bytes())
+    refused = process("-", stdin=good.read_bytes())
     assert refused.returncode == 2
     assert b"--format NAME" in refused.stderr
 
 
-def test_formats_are_listed():
+def test_formats_are_listed(vepa_import):
     from vepa.corpus.importing import FORMATS
 
     done = vepa_import("--formats")
@@ -149,12 +164,15 @@ def test_formats_are_listed():
         (["cut.zip"], "cut.zip: this archive cannot be read"),
     ],
 )
-def test_what_cannot_be_read_or_written_is_told(arguments, says, tmp_path):
+def test_what_cannot_be_read_or_written_is_told(
+    vepa_import, arguments, says, tmp_path, monkeypatch
+):
     (tmp_path / "empty.json").touch()
     (tmp_path / "strange.json").write_text('{"a": 1}')
     (tmp_path / "notes.yaml").write_text("policy: 1\nrules: []\n")
     (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04 and no more")
-    done = vepa_import(*arguments, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = vepa_import(*arguments)
     assert done.returncode == 2
     assert says in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()

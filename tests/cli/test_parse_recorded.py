@@ -18,6 +18,12 @@ from vepa.project import Project
 RECORDED = DATA / "recorded/benchmarks"
 
 
+#: One file in every run; the three are parsed at once in every run as well.
+ONE_STEM = [
+    pytest.param(stem, marks=[] if stem == "rjudge_dev" else pytest.mark.slow) for stem in COUNTS
+]
+
+
 def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -75,7 +81,7 @@ def test_every_trace_of_a_raw_file_finds_its_answer(stem):
 
 
 @needs_raw
-@pytest.mark.parametrize("stem", COUNTS)
+@pytest.mark.parametrize("stem", ONE_STEM)
 def test_a_raw_file_parses_to_the_bundled_records_in_their_order(vepa, here, stem):
     events = DATA / f"{stem}.events.jsonl"
     ran = vepa(
@@ -98,7 +104,7 @@ def test_the_three_files_at_once_are_the_bundled_records(vepa, here):
 
 
 @needs_raw
-@pytest.mark.parametrize("stem", COUNTS)
+@pytest.mark.parametrize("stem", ONE_STEM)
 def test_the_bench_has_the_same_figures_on_parsed_and_on_bundled_events(vepa, here, stem):
     parsed = here / "events.jsonl"
     vepa("parse", raw_file(stem), "--parser", "llm:recorded/benchmarks", "--out", parsed)

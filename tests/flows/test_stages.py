@@ -129,23 +129,33 @@ def test_fresh_makes_everything_again_and_the_same(project: SmallProject) -> Non
     assert products(folder) == before
 
 
+PRODUCTS = [
+    "policies/round-000.yaml",
+    "policies/round-002.yaml",
+    "patches/round-003.json",
+    "decisions/round-005.parquet",
+    "policy.yaml",
+    "baselines/lookup.parquet",
+    "summary.json",
+    "report.html",
+    "done/round-002.json",
+    "done/summary.json",
+    "manifest.json",
+]
+#: One of a round, one of a stage of its own, and the two that say what is done.
+CUT = {"patches/round-003.json", "summary.json", "done/round-002.json", "manifest.json"}
+
+
 @pytest.mark.parametrize(
-    "product",
+    ("product", "damage"),
     [
-        "policies/round-000.yaml",
-        "policies/round-002.yaml",
-        "patches/round-003.json",
-        "decisions/round-005.parquet",
-        "policy.yaml",
-        "baselines/lookup.parquet",
-        "summary.json",
-        "report.html",
-        "done/round-002.json",
-        "done/summary.json",
-        "manifest.json",
+        *((product, "gone") for product in PRODUCTS),
+        *(
+            pytest.param(each, "cut", marks=[] if each in CUT else pytest.mark.slow)
+            for each in PRODUCTS
+        ),
     ],
 )
-@pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_what_is_damaged_is_made_again(
     finished: Path, tmp_path: Path, product: str, damage: str
 ) -> None:
