@@ -10,9 +10,9 @@ import sys
 import pytest
 from disputed import dispute, opened
 
-#: Children of one process, so that imports are paid for once. Each settles what it is lent and
-#: writes down every verdict that it was told was taken; one that is killed is begun again under the
-#: same name.
+#: Children of one process, so that imports are paid for once. Once each has a case, each settles
+#: what it is lent and writes down every verdict that it was told was taken; one that is killed is
+#: begun again under the same name.
 PEOPLE = """
 import json, os, random, signal, sys, time
 sys.path[:0] = {paths!r}
@@ -25,6 +25,9 @@ chance = random.Random({seed})
 def work(name):
     with opened(folder) as queue, open(folder / f"told-{{name}}", "a") as told:
         while (claim := queue.claim(name)) is not None:
+            (folder / f"holds-{{name}}").touch()
+            while not all((folder / f"holds-{{each}}").exists() for each in names):
+                time.sleep(0.002)
             given = queue.settle(claim.token, REFUSE if len(name) % 2 else ALLOW)
             told.write(f"{{given.verdict.item}} {{given.number}}\\n")
             told.flush()
@@ -84,7 +87,7 @@ def test_processes_at_once_settle_each_case_exactly_once(tmp_path):
     assert (state.settled, state.open, state.leased) == (200, 0, 0)
     assert len({item for item, _ in given}) == len(given) == 200
     assert sorted(told) == sorted(given)
-    assert len(state.by) > 1
+    assert set(state.by) == set(names)  # each held a case before anybody settled one
 
 
 def killed(tmp_path, seed, kills, cases):

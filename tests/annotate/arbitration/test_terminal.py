@@ -160,9 +160,9 @@ def test_a_case_that_went_to_somebody_else_is_told_and_the_next_one_comes(queue)
 
 def test_gold_looks_like_any_other_case(tmp_path):
     with opened(tmp_path) as queue:
-        queue.fill(dispute(number) for number in range(60))
+        queue.fill(dispute(number) for number in range(20))
         queue.add_gold([gold(100)])
-        shown = typed(queue, *["a", "."] * 60)
+        shown = typed(queue, *["a", "."] * 21)
         assert queue.state().quality["ada"].seen == 1
         assert "gold" not in shown.lower()
 
