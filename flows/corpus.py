@@ -92,6 +92,21 @@ def end_annotation(folder: str, labels: dict[str, Any], measured: Any) -> dict[s
     return annotation.end_annotation(folder, labels, measured)
 
 
+def judged_anew(profile: str, project: str | None, artifacts: str | None) -> dict[str, Any]:
+    """Every step that is not judged yet, then all that follows from it."""
+    plan = annotation.begin_annotation(profile, project, artifacts)
+    folder = plan["folder"]
+    try:
+        judged = annotate_reader.map(unmapped(folder), plan["readers"])
+        judged.result()
+        labels = write_labels(folder)
+        arbitrate(folder)
+        measured = measure_agreement(folder)
+        return end_annotation(folder, labels, measured)
+    finally:
+        annotation.leave_annotation(folder)
+
+
 @flow(
     name="annotate",
     flow_run_name="annotate-{profile}",
@@ -109,17 +124,10 @@ def annotate(
     profile, project, artifacts
         As of `corpus`.
     """
-    plan = annotation.begin_annotation(profile, project, artifacts)
-    folder = plan["folder"]
-    try:
-        judged = annotate_reader.map(unmapped(folder), plan["readers"])
-        judged.result()
-        labels = write_labels(folder)
-        arbitrate(folder)
-        measured = measure_agreement(folder)
-        figures = end_annotation(folder, labels, measured)
-    finally:
-        annotation.leave_annotation(folder)
+    if annotation.is_judged(profile, project, artifacts):  # only people's verdicts are new
+        figures = annotation.settle_again(profile, project, artifacts)
+    else:
+        figures = judged_anew(profile, project, artifacts)
     create_table_artifact(
         table=told.agreement_rows(figures["agreement"]),
         key="agreement",

@@ -161,6 +161,10 @@ def _profile(file: Path, _schemas: Schemas) -> list[Feedback]:
         from vepa.annotate.runs.profile import read_annotation
 
         wrong = wrong + read_annotation(file)[1]
+    if profile is not None and (profile.release is not None or profile.train is not None):
+        from vepa.lifecycle.profile import read_lifecycle
+
+        wrong = wrong + read_lifecycle(file)[1]
     return [as_feedback(error) for error in wrong]
 
 

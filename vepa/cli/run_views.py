@@ -75,6 +75,8 @@ def _tell_corpus_plan(out: Output, corpus: Mapping[str, Any]) -> None:
         f"{'episodes':13} {corpus['episodes']} over {counted(corpus['tasks'], 'task')}, "
         f"{corpus['to_play']} to play, {counted(corpus['offices'], 'office')} ({corpus['runtime']})"
     )
+    open_ = corpus["stages"]["open"]
+    out.text(f"{'stages':13} {', '.join(open_) or 'none'} to make")
     if corpus.get("annotation"):
         readers = ", ".join(corpus["annotation"]["readers"].values())
         out.text(f"{'annotation':13} {corpus['annotation']['panel']}: {readers}")
@@ -191,6 +193,8 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
     out.text(f"  {'cost':17} {spent['prompt'] + spent['completion']:,} tokens, {dollars}")
     if "annotation" in corpus:
         _tell_labels(out, corpus["annotation"])
+    if "release" in corpus:
+        out.text(f"  {'release':17} {corpus['release']['version']}")
     out.text(f"  {'content hash':17} {corpus['content_sha256']}")
     out.text(f"  {'in':17} {near(Path(corpus['folder']))}/")
     out.text(f"\nReport  {near(Path(corpus['report']))}")

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from vepa.annotate.runs.plan import FIGURES, AnnotationPlan, plan_annotation
-from vepa.bench.runs.profile import find_profile
-from vepa.bench.runs.run import Run, plan
+from vepa.bench.runs.profile import corpus_profile, find_profile
+from vepa.bench.runs.run import Run, begin, plan
 from vepa.collect.runs.session import CorpusPlan, plan_corpus
 from vepa.errors import SettingError, Where
+from vepa.files import read_text
 from vepa.lifecycle.profile import LifecycleProfile, read_lifecycle
 from vepa.lifecycle.releasing import POINTER, released_now
 from vepa.policy.schema import nearest
@@ -27,6 +30,8 @@ STAGES = (
 SUMMARY = "lifecycle.json"
 #: In the folder of a lifecycle: the run of a deployment that was asked for, by release.
 TRAIN = "train.json"
+#: What a collection writes beside its episodes.
+_COLLECTED = ("trajectories.jsonl", "events.step.jsonl", "events.call.jsonl", "corpus.json")
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,10 @@ class Lifecycle:
         """Whether the products of a stage stand and are of what stands before it."""
         match stage:
             case "collect":
-                return self.corpus is not None and not self.corpus.missing()
+                return self._collected()
             case "annotate":
-                return self.annotation is not None and self.annotation.finished
+                annotated = self.annotation is not None and self.annotation.finished
+                return annotated and self._evolving_stands()
             case "release":
                 assert self.corpus is not None
                 assert self.annotation is not None
@@ -98,6 +104,24 @@ class Lifecycle:
                 return self.asked_to_train() is not None
             case _:
                 return (self.folder / SUMMARY).is_file()
+
+    def _collected(self) -> bool:
+        """Whether all episodes are there, and what is worked out of them."""
+        corpus = self.corpus
+        if corpus is None or corpus.missing():
+            return False
+        stand = all((corpus.folder / name).is_file() for name in _COLLECTED)
+        return stand and (self.annotation is not None or self._evolving_stands())
+
+    def _evolving_stands(self) -> bool:
+        """Whether the profile of the corpus' policy is what the outer one says now."""
+        assert self.corpus is not None
+        file = self.corpus.folder / "evolve.yaml"
+        if not file.is_file():  # no step has a label, or none is to evolve
+            return True
+        written = read_text(file)
+        events = Path(str(yaml.safe_load(written)["events"][0]))
+        return corpus_profile(self.file, self.corpus.name, events) == written
 
     def open(self) -> list[str]:
         """Stages that are to be made; whatever follows an open stage may change, so it is open too.
@@ -135,7 +159,7 @@ class Lifecycle:
             (self.corpus.folder / POINTER).unlink(missing_ok=True)
         for stage, run in (("evolve-corpus", self.own()), ("evolve-benchmark", self.benchmark)):
             if stage in later and run is not None:
-                (run.folder / "manifest.json").unlink(missing_ok=True)
+                begin(run, fresh=True)
         if "train" in later:
             (self.folder / TRAIN).unlink(missing_ok=True)
         (self.folder / SUMMARY).unlink(missing_ok=True)

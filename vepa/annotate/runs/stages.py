@@ -31,6 +31,7 @@ __all__ = [
     "arbitrate_open",
     "begin_annotation",
     "end_annotation",
+    "is_judged",
     "leave_annotation",
     "measure_agreement",
     "read_annotated",
@@ -163,6 +164,11 @@ def end_annotation(
     figures = _settle(plan, about)
     close_session(folder)
     return figures
+
+
+def is_judged(profile: str, project: str | None = None, artifacts: str | None = None) -> bool:
+    """Whether all of the corpus was judged as it is now; what people settled since may be new."""
+    return _planned(profile, project, artifacts).judged
 
 
 def settle_again(

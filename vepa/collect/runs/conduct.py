@@ -1,20 +1,17 @@
-"""From a planned corpus to its products: software, a Prefect server, and the flow that runs."""
+"""Before a planned corpus is collected: packages and the services' software."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
 
-from vepa.bench.runs.conduct import load_flow, prefect_server
 from vepa.collect.runs.session import CorpusPlan
 from vepa.errors import MissingExtraError, SettingError, Where
 from vepa.files import name_of, read_text
 from vepa.policy.document import parse_document
-from vepa.project import Project
 from vepa.services.software import install_software
 
-__all__ = ["conduct_corpus", "prepare_corpus"]
+__all__ = ["prepare_corpus"]
 
 
 def prepare_corpus(plan: CorpusPlan, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -53,36 +50,3 @@ def prepare_corpus(plan: CorpusPlan, tell: Callable[[str], None] = lambda _: Non
             where=Where(document.file, document.line(place), ".".join(place)),
             remedy=error.remedy,
         ) from None
-
-
-def conduct_corpus(
-    plan: CorpusPlan,
-    project: Project,
-    *,
-    verbose: bool = False,
-) -> dict[str, Any]:
-    """Run the flow `corpus` over a corpus that is prepared; the figures of what it collected.
-
-    Parameters
-    ----------
-    plan
-        What is collected.
-    project
-        Where the flow is looked up.
-    verbose
-        Let Prefect log to the terminal.
-
-    Raises
-    ------
-    RunError
-        When episodes are missing in the end, or no server can be started.
-    """
-    artifacts = plan.folder.parents[1]
-    with prefect_server(artifacts / "prefect", verbose=verbose):
-        flow = load_flow(project.find("flows", "corpus.py"), "corpus")
-        figures: dict[str, Any] = flow(
-            profile=str(plan.file),
-            project=str(project.directory) if project.directory else None,
-            artifacts=str(artifacts),
-        )
-    return figures
