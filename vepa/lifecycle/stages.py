@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from vepa import __version__
+from vepa.bench.comparison import standing
 from vepa.bench.runs.run import Run
 from vepa.bench.runs.stages import read_summary
 from vepa.collect.runs.session import CorpusPlan
@@ -18,6 +20,7 @@ from vepa.errors import RunError, SettingError, Where
 from vepa.files import write_atomic
 from vepa.lifecycle.plan import SUMMARY, TRAIN, Lifecycle, plan_lifecycle
 from vepa.lifecycle.releasing import release_corpus
+from vepa.lifecycle.report.page import PAGE, lifecycle_report
 from vepa.project import Project
 from vepa.release.layout import read_manifest
 
@@ -186,7 +189,7 @@ def summarise(
     artifacts: str | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Write what all stages left; the one before stands in it under `before`.
+    """Write what all stages left, and its page; the summary before stands in it under `before`.
 
     Parameters
     ----------
@@ -196,7 +199,7 @@ def summarise(
         Stage -> wall time of those that were made now.
     """
     lifecycle = _planned(profile, project, artifacts)
-    path = lifecycle.folder / SUMMARY
+    path, page = lifecycle.folder / SUMMARY, lifecycle.folder / PAGE
     before = _before(path)
     now: dict[str, Any] = {
         "profile": lifecycle.name,
@@ -204,10 +207,13 @@ def summarise(
         "stages": list(lifecycle.stages),
         "seconds": {**(before or {}).get("seconds", {}), **(seconds or {})},
         "made": sorted(seconds or {}),
+        "vepa": __version__,
         "benchmark": _run(lifecycle.benchmark),
     }
     if lifecycle.corpus is not None:
         now["corpus"] = read_figures(lifecycle.corpus.folder)
+        now["user"] = lifecycle.corpus.profile.collect.user
+        now["runtime"] = lifecycle.corpus.profile.runtime
     if lifecycle.annotation is not None:
         now["annotation"] = lifecycle.annotation.figures()
     if lifecycle.profile.release is not None:
@@ -220,8 +226,10 @@ def summarise(
         now["train"] = lifecycle.asked_to_train()
     if before is not None:
         now["before"] = {name: value for name, value in before.items() if name != "before"}
+    # The page first: where a summary stands, its page does too.
+    write_atomic(page, lifecycle_report(now, lifecycle.folder))
     write_atomic(path, json.dumps(now, indent=1, ensure_ascii=False) + "\n")
-    return {**now, "summary": str(path)}
+    return {**now, "summary": str(path), "page": str(page)}
 
 
 def release_markdown(made: Mapping[str, Any]) -> str:
@@ -257,6 +265,8 @@ def _run(run: Run) -> dict[str, Any]:
         "policy_hash": summary["policy_hash"],
         "rules": summary["rules"],
         "figures": {name: summary[name] for name in _TOLD},
+        "confusion": summary["confusion"],
+        "standing": standing(summary),
     }
 
 
