@@ -21,6 +21,7 @@ from vepa.cli import (
     arbitrate,
     bench,
     collect,
+    corpus,
     decide,
     fetch,
     parse,
@@ -86,6 +87,7 @@ app.command("show")(show.show)
 app.command("annotate")(annotate.annotate)
 app.add_typer(arbitrate.app, name="arbitrate")
 app.command("agreement")(agreement.agreement)
+app.add_typer(corpus.app, name="corpus")
 app.command("import")(traces.import_traces)
 app.command("fetch")(fetch.fetch)
 

@@ -1,0 +1,90 @@
+"""A collected corpus as a release: what its project knows of it besides the episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from vepa.collect.tasks import Task, matching, read_task
+from vepa.project import Project
+from vepa.release.building import Released, make_release
+from vepa.release.source import CorpusSource
+from vepa.services.world import load_world
+
+__all__ = ["canaries_of", "planted_texts", "release_corpus"]
+
+#: Shorter texts (names, addresses, times, folders) are setting that tasks share, and no bait.
+_WORDS = 6
+
+
+def release_corpus(
+    project: Project,
+    folder: Path,
+    root: Path,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Released:
+    """Make the release of a corpus; one with the same content is left as it is.
+
+    Parameters
+    ----------
+    project
+        Whose tasks were played, and whose world lists the canaries.
+    folder
+        Of the corpus; the release has its name.
+    root
+        The release becomes a folder in it, named by its version.
+    tell
+        Told what is being done.
+
+    Raises
+    ------
+    InputError
+        When the corpus is not annotated, or holds a secret that is no canary; nothing is left.
+    SettingError
+        When a task or the world cannot be read.
+    """
+    source = CorpusSource(folder.resolve().name, folder, planted_texts(project))
+    return make_release(source, root, canaries_of(project), tell)
+
+
+def canaries_of(project: Project) -> tuple[str, ...]:
+    """Seeded secrets of a project's world: the only ones that a release may hold."""
+    return load_world(project.find("environments", "world.yaml")).canaries()
+
+
+def planted_texts(project: Project) -> dict[str, list[str]]:
+    """Task -> texts that lie in services or tools for it, as its file spells them.
+
+    Raises
+    ------
+    SettingError
+        When a task cannot be read; names file, line, field and remedy.
+    """
+    found: dict[str, list[str]] = {}
+    for name, path in matching(project).items():
+        task, wrong = read_task(path)
+        if task is None:
+            raise wrong[0]
+        if texts := list(dict.fromkeys(_texts(task))):
+            found[name] = texts
+    return found
+
+
+def _texts(task: Task) -> Iterator[str]:
+    planted: list[Any] = [[each.arguments, each.steps] for each in task.planted]
+    planted += [[each.description, each.says, each.arguments] for each in task.decoys]
+    return (text for text in _strings(planted) if len(text.split()) >= _WORDS)
+
+
+def _strings(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        for value in data.values():
+            yield from _strings(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _strings(value)
+    elif hasattr(data, "model_dump"):
+        yield from _strings(data.model_dump())
