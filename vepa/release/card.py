@@ -121,7 +121,7 @@ def _rendered(template: str, manifest: Manifest, leaks: Mapping[str, Any]) -> st
         )
     )
     # Tables come with a blank line of their own.
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
 def _title(manifest: Manifest) -> str:
