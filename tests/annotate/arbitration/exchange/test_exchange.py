@@ -248,11 +248,12 @@ def test_every_answer_of_several_people_is_accounted_for(queue, tmp_path):
     lent = annotated(tasks[3], 10)
     gone = annotated({"data": {**tasks[0]["data"], "item": "0" * 64}}, 10)
     path = written(tmp_path / "back.json", [both, doubled, doubled, left, lent, gone])
-    report = import_verdicts(queue, path)
+    names = ["10=ada", "11=ben"]
+    report = import_verdicts(queue, path, names=names)
     wanted = {"taken": 2, "settled": 1, "known": 1, "skipped": 1, "lent": 1, "unknown": 1}
     assert accounted(report) == wanted
     assert not report.clean
-    assert dict(report.by) == {"10": 2}
+    assert dict(report.by) == {"ada": 2}
     assert {each.verdict.item for each in queue.given()} == set(HASHES[:2])
 
 
@@ -415,3 +416,14 @@ def test_a_gold_case_that_is_not_what_it_says_is_refused(queue, tmp_path):
     assert report.added == 1
     assert [each.where.field for each in report.malformed] == [field for field, _ in bad]
     assert [each.where.line for each in report.malformed] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"), [((), "ben@office.test"), (("11=ben",), "ben"), (("ben",), "ben")]
+)
+def test_a_person_is_named_by_any_of_their_ids(queue, tmp_path, names, wanted):
+    task = json.loads(exported(queue, tmp_path, "label-studio")[0].read_text())[0]
+    path = written(
+        tmp_path / "back.json", [annotated(task, {"id": 11, "email": "ben@office.test"})]
+    )
+    assert dict(import_verdicts(queue, path, names=names).by) == {wanted: 1}

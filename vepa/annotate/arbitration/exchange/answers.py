@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -65,8 +65,9 @@ class Answer:
     ----------
     record, place
         Where it stands.
-    item, who, at, meta
-        Content hash, the person as the tool knows them, when, and what else it tells.
+    item, who, also, at, meta
+        Content hash, the person as the tool knows them, other ids of theirs, when, and what else it
+        tells.
     given
         Question -> answer; `evidence` as (step, quote), or `spans` as (start, end).
     error
@@ -79,6 +80,7 @@ class Answer:
     item: str = ""
     place: str = ""
     who: str | None = None
+    also: Sequence[str] = ()
     at: Any = None
     meta: dict[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -104,9 +106,9 @@ class Names:
             raise SettingError("one name is for one person", remedy="--as ID=NAME for each")
         self._one = plain[0] if plain else None
 
-    def check(self, people: Sequence[str | None]) -> None:
+    def check(self, answers: Iterable[Answer]) -> None:
         """Refuse one name for several people: their verdicts could not be told apart."""
-        left = sorted({str(who) for who in people if who not in self._known})
+        left = sorted({str(each.who) for each in answers if self._named(each) is None})
         if self._one is not None and len(left) > 1:
             raise SettingError(
                 f"the file has answers of {len(left)} people: {', '.join(left[:5])}",
@@ -114,12 +116,16 @@ class Names:
                 remedy="name each: --as ID=NAME",
             )
 
-    def of(self, who: str | None) -> str:
-        """The name of a person; raises `InputError` when there is none."""
-        name = self._known.get(who or "", self._one or who)
+    def of(self, answer: Answer) -> str:
+        """The name of whoever answered; raises `InputError` when there is none."""
+        name = self._named(answer) or self._one or answer.who
         if not name:
             raise fault("nobody is named for this answer", "who", "name them with --as NAME")
         return name
+
+    def _named(self, answer: Answer) -> str | None:
+        ids = [answer.who or "", *answer.also]
+        return next((self._known[each] for each in ids if each in self._known), None)
 
 
 def verdict_of(answer: Answer, name: str, taxonomy: str, evidence: Sequence[Any]) -> Label:

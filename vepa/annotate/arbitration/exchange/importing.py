@@ -148,7 +148,7 @@ def import_verdicts(
 def _understood(
     queue: ArbitrationQueue, answers: Sequence[Answer], names: Names, report: ImportReport
 ) -> list[Label]:
-    names.check([each.who for each in answers if each.given])
+    names.check(each for each in answers if each.given)
     verdicts = []
     for answer in answers:
         report.unanswered += answer.unanswered
@@ -170,6 +170,6 @@ def _verdict(queue: ArbitrationQueue, answer: Answer, names: Names) -> Label:
     if spans := answer.given.get("spans"):
         dispute = queue.dispute(answer.item)
         evidence = [] if dispute is None else [located(dispute, *span) for span in spans]
-    verdict = verdict_of(answer, names.of(answer.who), named, evidence)
+    verdict = verdict_of(answer, names.of(answer), named, evidence)
     queue.check(verdict)
     return verdict

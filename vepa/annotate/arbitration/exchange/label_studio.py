@@ -111,8 +111,9 @@ def _answer(record: Record, item: str, at: int, annotation: Any) -> Answer:
     place = f"annotations.{at}"
     if not isinstance(annotation, dict):
         return Answer(record, error=fault("an annotation is an object", place, _EXPORT))
-    who = _who(annotation.get("completed_by"))
-    common: dict[str, Any] = {"item": item, "place": place, "who": who}
+    ids = _ids(annotation.get("completed_by"))
+    common: dict[str, Any] = {"item": item, "place": place, "also": ids[1:]}
+    common["who"] = ids[0] if ids else None
     if annotation.get("was_cancelled"):
         return Answer(record, skipped=True, **common)
     try:
@@ -129,12 +130,14 @@ def _answer(record: Record, item: str, at: int, annotation: Any) -> Answer:
     )
 
 
-def _who(completed_by: Any) -> str | None:
+def _ids(completed_by: Any) -> list[str]:
+    """How the tool names a person, best first: mail address and number, or just the number."""
+    told = [completed_by]
     if isinstance(completed_by, dict):
-        completed_by = completed_by.get("email") or completed_by.get("id")
-    if isinstance(completed_by, bool) or not isinstance(completed_by, str | int):
-        return None
-    return str(completed_by)
+        told = [completed_by.get("email"), completed_by.get("id")]
+    return [
+        str(each) for each in told if isinstance(each, str | int) and not isinstance(each, bool)
+    ]
 
 
 def _given(result: Any, place: str) -> dict[str, Any]:
