@@ -48,10 +48,13 @@ class Browser:
         What the console said, exceptions and blocked requests.
     requests
         Addresses that the page asked for.
+    process
+        The browser itself.
     """
 
-    def __init__(self, socket: ClientConnection):
+    def __init__(self, socket: ClientConnection, process: subprocess.Popen[bytes]):
         self.socket = socket
+        self.process = process
         self.number = 0
         self.messages: list[str] = []
         self.requests: list[str] = []
@@ -120,7 +123,7 @@ def opened() -> Iterator[Browser]:
         )
         try:
             with connect(_page(Path(profile), process), max_size=None) as socket:
-                yield Browser(socket)
+                yield Browser(socket, process)
         finally:
             process.terminate()
             process.wait(30)

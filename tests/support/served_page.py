@@ -11,14 +11,16 @@ from typing import Any
 
 import httpx
 from disputed import ALLOW, REFUSE, RULES, dispute, gold, item, label, opened
+from errands import errand
 
 from vepa.annotate.arbitration.page.limits import Limits
 from vepa.annotate.arbitration.page.server import PageServer, Settings
 from vepa.annotate.arbitration.queue import ArbitrationQueue
 from vepa.annotate.arbitration.records import Dispute
-from vepa.corpus.labels import write_labels
+from vepa.annotate.items import items_of
+from vepa.corpus.labels import Judgement, write_labels
 
-__all__ = ["REFUSAL", "Person", "Served", "labelled_folder", "served"]
+__all__ = ["REFUSAL", "Person", "Served", "hostile_dispute", "labelled_folder", "served"]
 
 #: A verdict as the form sends it; `claim` is added.
 REFUSAL = {
@@ -49,6 +51,29 @@ def labelled_folder(folder: Path, disputes: int = 3, extra: Sequence[Dispute] = 
     with opened(folder) as queue:
         queue.fill([*extra, *(dispute(number) for number in range(disputes))])
     return folder
+
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)> \" onmouseover='x' {{ 7*7 }} {% raw %} "
+    "\u202egnp.exe\u202c zero\u200bwidth \x1b[2J </textarea></form>"
+)
+
+
+def hostile_dispute() -> Dispute:
+    """A dispute about a trace in which every text means harm."""
+    places = ("description", "observation", "thought", "tool", "argument", "error", "speaker")
+    words = dict.fromkeys((*places, "key", "written", "system", "offered", "result"), HOSTILE)
+    trace = errand("bad", **words, user=HOSTILE + "A" * 300_000)
+    step = list(items_of(trace))[-1]
+    said = Judgement(decision="allow", rationale=HOSTILE, confidence=0.5)
+    return Dispute(
+        trajectory=step.trajectory,
+        step=step.step,
+        item=step.hash,
+        shown=step.shown,
+        reasons=["decision"],
+        labels=[label(step, HOSTILE, said), label(step, "b", REFUSE)],
+    )
 
 
 class Served:

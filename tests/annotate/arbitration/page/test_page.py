@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 
-from disputed import ALLOW, NAMED, REFUSE, Clock, label
-from errands import errand
-from served_page import labelled_folder, served
+from disputed import ALLOW, NAMED, REFUSE, Clock
+from served_page import hostile_dispute, labelled_folder, served
 
-from vepa.annotate.arbitration.records import Dispute
-from vepa.annotate.items import items_of
-from vepa.corpus.labels import Judgement
 from vepa.corpus.settled import stream_settled
 
 #: What the annotators said about every dispute of the tests.
@@ -181,30 +177,8 @@ def test_settled_labels_are_written_at_the_end_at_the_latest(folder):
     assert (settled.how, settled.by) == ("person", ["ada"])
 
 
-HOSTILE = (
-    "<script>alert(1)</script><img src=x onerror=alert(1)> \" onmouseover='x' {{ 7*7 }} {% raw %} "
-    "\u202egnp.exe\u202c zero\u200bwidth \x1b[2J </textarea></form>"
-)
-
-
-def hostile() -> Dispute:
-    places = ("description", "observation", "thought", "tool", "argument", "error", "speaker")
-    words = dict.fromkeys((*places, "key", "written", "system", "offered", "result"), HOSTILE)
-    trace = errand("bad", **words, user=HOSTILE + "A" * 300_000)
-    step = list(items_of(trace))[-1]
-    said = Judgement(decision="allow", rationale=HOSTILE, confidence=0.5)
-    return Dispute(
-        trajectory=step.trajectory,
-        step=step.step,
-        item=step.hash,
-        shown=step.shown,
-        reasons=["decision"],
-        labels=[label(step, HOSTILE, said), label(step, "b", REFUSE)],
-    )
-
-
 def test_a_hostile_trace_is_only_text(tmp_path):
-    with served(labelled_folder(tmp_path, 1, [hostile()])) as page:
+    with served(labelled_folder(tmp_path, 1, [hostile_dispute()])) as page:
         ada = page.person("ada")
         claim = ada.take()
         case = ada.page()
