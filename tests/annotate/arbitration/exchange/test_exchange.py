@@ -161,6 +161,15 @@ def test_an_answer_comes_back_as_it_was_given(queue, tmp_path, kind):
     assert len(queue.given()) == 1
 
 
+def test_a_quote_without_its_words_is_found_by_its_place(queue, tmp_path):
+    tasks = json.loads(exported(queue, tmp_path, "label-studio")[0].read_text())
+    at = tasks[0]["data"]["steps"][1]["text"].index("mail#1")
+    place = {"start": "1", "end": "1", "startOffset": at, "endOffset": at + 6}
+    path = written(tmp_path / "back.json", [with_result(tasks, "evidence", place)])
+    assert accounted(import_verdicts(queue, path)) == {"taken": 1}
+    assert queue.standing()[HASHES[0]].judgement.evidence == WANTED.evidence
+
+
 def test_when_and_how_long_are_kept(queue, tmp_path):
     import_verdicts(queue, answered(queue, tmp_path, "label-studio"), names=["ada"])
     verdict = queue.standing()[HASHES[0]]
@@ -310,6 +319,12 @@ FAULTS = {
     ),
     "annotations.0.result.6.value.end": lambda tasks: with_result(
         tasks, "evidence", {"start": "0", "end": "1", "text": "mail"}
+    ),
+    "annotations.0.evidence": lambda tasks: with_result(
+        tasks, "evidence", {"start": "1", "end": "1", "startOffset": 0, "endOffset": 9_999}
+    ),
+    "annotations.0.result.6.value.start": lambda tasks: with_result(
+        tasks, "evidence", {"text": "mail#1"}
     ),
     "annotations.0.result.1.value.choices": lambda tasks: with_result(tasks, "triggers", {}),
 }

@@ -69,7 +69,8 @@ class Answer:
         Content hash, the person as the tool knows them, other ids of theirs, when, and what else it
         tells.
     given
-        Question -> answer; `evidence` as (step, quote), or `spans` as (start, end).
+        Question -> answer; `evidence` as (step, quote), `parts` as (step, start, end) in the step's
+        text, `spans` as (start, end) in the text of all steps.
     error
         Why it cannot be read.
     unanswered, skipped

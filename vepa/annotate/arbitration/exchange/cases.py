@@ -12,10 +12,19 @@ from vepa.annotate.arbitration.context import surroundings
 from vepa.annotate.arbitration.records import Case, Dispute
 from vepa.corpus.labels import Judgement, Label
 from vepa.corpus.trajectory import Step, Trajectory
+from vepa.errors import InputError, Where
 from vepa.files import canonical_json
 from vepa.parsing.llm.lines import offered_tools
 
-__all__ = ["CASE_SHAPE", "CASE_VERSION", "CaseLine", "StepText", "about_case", "step_texts"]
+__all__ = [
+    "CASE_SHAPE",
+    "CASE_VERSION",
+    "CaseLine",
+    "StepText",
+    "about_case",
+    "quoted",
+    "step_texts",
+]
 
 CASE_VERSION = 1
 CASE_SHAPE = (
@@ -97,6 +106,24 @@ class StepText:
 def step_texts(case: Case | Dispute) -> list[StepText]:
     """The steps of a case, the judged one last."""
     return [_step_text(step, step.index == case.step) for step in case.shown.steps]
+
+
+def quoted(case: Case | Dispute, step: int, start: int, end: int) -> tuple[int, str]:
+    """Step and words of a part of its text.
+
+    Raises
+    ------
+    InputError
+        When the text has no such part.
+    """
+    texts = step_texts(case)
+    if step >= len(texts) or not 0 <= start < end <= len(texts[step].text):
+        raise InputError(
+            f"step {step} has no signs {start} to {end}",
+            where=Where(field="evidence"),
+            remedy="mark the words again",
+        )
+    return step, texts[step].text[start:end]
 
 
 def about_case(case: Case | Dispute) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from vepa.annotate.arbitration.exchange.answers import Answer, Names, Record, verdict_of
 from vepa.annotate.arbitration.exchange.argilla import located, read_records
+from vepa.annotate.arbitration.exchange.cases import quoted
 from vepa.annotate.arbitration.exchange.label_studio import read_tasks
 from vepa.annotate.arbitration.exchange.reading import format_of, read_lines_of_cases, records_in
 from vepa.annotate.arbitration.queue import ArbitrationQueue
@@ -167,9 +168,11 @@ def _understood(
 def _verdict(queue: ArbitrationQueue, answer: Answer, names: Names) -> Label:
     named = f"{queue.taxonomy.id}/{queue.taxonomy.version}"
     evidence = list(answer.given.get("evidence", ()))
-    if spans := answer.given.get("spans"):
-        dispute = queue.dispute(answer.item)
-        evidence = [] if dispute is None else [located(dispute, *span) for span in spans]
+    spans, parts = answer.given.get("spans", ()), answer.given.get("parts", ())
+    dispute = queue.dispute(answer.item) if spans or parts else None
+    if dispute is not None:
+        evidence += [located(dispute, *span) for span in spans]
+        evidence += [quoted(dispute, *part) for part in parts]
     verdict = verdict_of(answer, names.of(answer), named, evidence)
     queue.check(verdict)
     return verdict

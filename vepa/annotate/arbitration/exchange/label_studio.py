@@ -144,7 +144,7 @@ def _given(result: Any, place: str) -> dict[str, Any]:
     """Question -> answer, out of the regions of an annotation; others' questions are left out."""
     if not isinstance(result, list):
         raise fault("the annotation has no list of results", place, _EXPORT)
-    given: dict[str, Any] = {"evidence": []}
+    given: dict[str, Any] = {"evidence": [], "parts": []}
     for at, region in enumerate(result):
         name = region.get("from_name") if isinstance(region, dict) else None
         value = region.get("value") if isinstance(region, dict) else None
@@ -152,7 +152,8 @@ def _given(result: Any, place: str) -> dict[str, Any]:
             raise fault("a result holds a `value`", f"{place}.{at}.value", _EXPORT)
         try:
             if name == "evidence":
-                given["evidence"].append(_quote(value))
+                kind, quote = _quote(value)
+                given[kind].append(quote)
             elif name in (*_ONE, *_WORDS, "triggers", "confidence"):
                 if name in given:
                     raise fault(f"{name!r} is answered twice", "value", "keep one of the answers")
@@ -179,11 +180,16 @@ def _value(name: str, value: Mapping[str, Any]) -> Any:
     return choices[0] if choices else None
 
 
-def _quote(value: Mapping[str, Any]) -> tuple[int, str]:
-    """Paragraph and words; paragraphs are the steps, in order."""
+def _quote(value: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    """Paragraph and words, or where they stand in it; paragraphs are the steps, in order."""
     start, end, text = str(value.get("start")), str(value.get("end")), value.get("text")
-    if not start.isdecimal() or not isinstance(text, str):
-        raise fault("a quote tells its paragraph and its text", "value.text", _EXPORT)
+    if not start.isdecimal():
+        raise fault("a quote tells its paragraph", "value.start", _EXPORT)
     if start != end:
         raise fault("a quote lies in one step", "value.end", "mark each step on its own")
-    return int(start), text.replace("\\n", "\n")
+    if isinstance(text, str):
+        return "evidence", (int(start), text.replace("\\n", "\n"))
+    places = (value.get("startOffset"), value.get("endOffset"))
+    if not all(isinstance(each, int) for each in places):
+        raise fault("a quote has its text, or a start and an end", "value.text", _EXPORT)
+    return "parts", (int(start), *places)
