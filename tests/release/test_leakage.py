@@ -9,8 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from vepa.release.frames import frame_of, schema_of
 from vepa.release.leakage import NEVER_FEATURES, leakage
-from vepa.release.lookups import TELL_TALES, area_under
+from vepa.release.lookups import TELL_TALES
 from vepa.release.records import SPLITS, TABLES
+from vepa.release.scoring import area_under
 
 SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ha", "ke", "li", "mo", "nu", "pa", "re", "si", "to"]
 

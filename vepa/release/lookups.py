@@ -13,20 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from vepa.bench.metrics import macro_f1
 from vepa.errors import MissingExtraError
 from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.schema import bundled_schema
 from vepa.release.records import SPLITS, Split
+from vepa.release.scoring import Guess, Labels, area_under, figures_on, together
 
 if TYPE_CHECKING:
     import polars as pl
 
     Frames = Mapping[tuple[str, Split], pl.DataFrame]
 
-__all__ = ["CONTEXT", "TELL_TALES", "area_under", "lookups_of"]
+__all__ = ["CONTEXT", "TELL_TALES", "lookups_of"]
 
 #: What a guard may know beside the event; `call` is tool and arguments word for word.
 CONTEXT = ("tool", "environment", "call", "persona", "step")
@@ -36,9 +35,6 @@ TELL_TALES = (
     "label_origin",
 )  # fmt: skip
 _HELD_OUT: tuple[Split, ...] = ("validation", "test")
-
-Labels = npt.NDArray[np.int8]
-Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -60,25 +56,6 @@ class Steps:
     def groups(self) -> Sequence[Hashable]:
         """What share nothing with each other: the units that chance draws."""
         return self.columns["group"]
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What a baseline says about steps.
-
-    Attributes
-    ----------
-    verdicts
-        Shape (steps,), int8.
-    scores
-        The higher, the more it leans to `refuse`.
-    unseen
-        Steps with a value that train does not hold; None where that has no meaning.
-    """
-
-    verdicts: Labels
-    scores: Scores
-    unseen: int | None = None
 
 
 def lookups_of(frames: Frames) -> dict[str, Any]:
@@ -109,13 +86,10 @@ def lookups_of(frames: Frames) -> dict[str, Any]:
         return _scored(held, guesses, base)
 
     def looked_up(name: str) -> dict[str, Any]:
-        return scored({split: _look_up(train, data, name) for split, data in held.items()})
+        return scored(_look_up(train, held, name))
 
     fields = bundled_schema().names
-    known = {
-        name: area_under(train.labels, _look_up(train, train, name).scores, train.groups)[0]
-        for name in fields
-    }
+    known = {name: _told_of(train, name) for name in fields}
     return found | {
         "majority": scored(base),
         "best_field": max(fields, key=lambda name: (known[name], name)),
@@ -175,19 +149,27 @@ def _constant(train: Steps, data: Steps) -> Guess:
     return Guess(np.full(shape, _most(train.labels), np.int8), np.zeros(shape))
 
 
-def _look_up(train: Steps, data: Steps, name: str) -> Guess:
+def _look_up(train: Steps, held: Mapping[Split, Steps], name: str) -> dict[Split, Guess]:
     """Majority by value; the score is the share of refusals, drawn to that of all of train."""
     counts: dict[Hashable, list[int]] = {}
-    for value, label in zip(train.columns[name], train.labels, strict=True):
-        counts.setdefault(value, [0, 0])[int(label == REFUSE)] += 1
+    for value, refused in zip(train.columns[name], (train.labels == REFUSE).tolist(), strict=True):
+        counts.setdefault(value, [0, 0])[refused] += 1
     most, rate = _most(train.labels), float((train.labels == REFUSE).mean())
-    verdicts, scores, unseen = [], [], 0
-    for value in data.columns[name]:
-        allow, refuse = counts.get(value, (0, 0))
-        unseen += not allow + refuse
-        verdicts.append(most if allow == refuse else REFUSE if refuse > allow else ALLOW)
-        scores.append((refuse + rate) / (allow + refuse + 1))
-    return Guess(np.array(verdicts, np.int8), np.array(scores, np.float64), unseen)
+    found = {}
+    for split, data in held.items():
+        known = [counts.get(value, (0, 0)) for value in data.columns[name]]
+        allow, refuse = np.array(known, np.int64).reshape(-1, 2).T
+        verdicts = np.where(allow == refuse, most, np.where(refuse > allow, REFUSE, ALLOW))
+        scores = (refuse + rate) / (allow + refuse + 1)
+        unseen = int((allow + refuse == 0).sum())
+        found[split] = Guess(verdicts.astype(np.int8), scores, unseen)
+    return found
+
+
+def _told_of(train: Steps, name: str) -> float:
+    """How much a look-up tells of the very steps that it was learned on."""
+    scores = _look_up(train, {"train": train}, name)["train"].scores
+    return area_under(train.labels, scores, train.groups)[0]
 
 
 def _words(train: Steps, held: Mapping[Split, Steps], name: str) -> dict[Split, Guess] | None:
@@ -220,75 +202,13 @@ def _scored(
 ) -> dict[str, Any]:
     """Figures of validation, of test, and of both together as `held_out`."""
     found: dict[str, Any] = {
-        split: _figures(data.labels, guesses[split], base[split], data.groups)
+        split: figures_on(data.labels, guesses[split], base[split], data.groups)
         for split, data in held.items()
     }
     labels = np.concatenate([data.labels for data in held.values()])
+    whole, plain = together(guesses.values()), together(base.values())
     groups = [group for data in held.values() for group in data.groups]
-    found["held_out"] = _figures(labels, _together(guesses), _together(base), groups)
-    return found
-
-
-def _together(guesses: Mapping[Split, Guess]) -> Guess:
-    unseen = [guess.unseen for guess in guesses.values() if guess.unseen is not None]
-    return Guess(
-        np.concatenate([guess.verdicts for guess in guesses.values()]),
-        np.concatenate([guess.scores for guess in guesses.values()]),
-        sum(unseen) if unseen else None,
+    found["held_out"] = figures_on(
+        labels, together(guesses.values()), together(base.values()), groups
     )
-
-
-def _figures(
-    labels: Labels, guess: Guess, base: Guess, groups: Sequence[Hashable]
-) -> dict[str, Any]:
-    """Figures of one baseline on one split; None where there is nothing to score."""
-    names = ("accuracy", "macro_f1", "auc", "auc_error", "lift")
-    if not len(labels):
-        return {"events": 0, **dict.fromkeys(names)}
-    accuracy, plain = (float((said.verdicts == labels).mean()) for said in (guess, base))
-    f1, plain_f1 = (macro_f1(labels, said.verdicts) for said in (guess, base))
-    both = 0 < int((labels == REFUSE).sum()) < len(labels)
-    area, error = area_under(labels, guess.scores, groups) if both else (None, None)
-    figures: dict[str, Any] = {
-        "events": len(labels),
-        "accuracy": round(accuracy, 4),
-        "macro_f1": round(f1, 4),
-        "auc": None if area is None else round(area, 4),
-        "auc_error": None if error is None else round(error, 4),
-        "lift": {"accuracy": round(accuracy - plain, 4), "macro_f1": round(f1 - plain_f1, 4)},
-    }
-    if guess.unseen is not None:
-        figures["unseen"] = guess.unseen
-    return figures
-
-
-def area_under(labels: Labels, scores: Scores, groups: Sequence[Hashable]) -> tuple[float, float]:
-    """Chance that a refused step scores higher than an allowed one, and its standard error.
-
-    A tie counts half. Steps of one group are not independent: the error is that of the sum over
-    groups of what each contributes, and at least that of independent steps with scores that know
-    nothing.
-
-    Parameters
-    ----------
-    labels, scores, groups
-        One a step; both labels occur, or the answer is (0.5, 0.5).
-    """
-    from scipy.stats import rankdata
-
-    refuse = labels == REFUSE
-    many, few = int(refuse.sum()), int((~refuse).sum())
-    if not many or not few:
-        return 0.5, 0.5
-    ranks = rankdata(scores)
-    # For each step, the share of steps with the other label that it stands on the right side of.
-    right = np.empty(len(labels))
-    right[refuse] = (ranks[refuse] - rankdata(scores[refuse])) / few
-    right[~refuse] = 1 - (ranks[~refuse] - rankdata(scores[~refuse])) / many
-    area = float(right[refuse].mean())
-    part = (right - area) / np.where(refuse, many, few)
-    _, at = np.unique(np.array([str(group) for group in groups]), return_inverse=True)
-    sums = np.bincount(at, weights=part)
-    between = float((sums**2).sum()) * len(sums) / max(len(sums) - 1, 1)
-    independent = (many + few + 1) / (12 * many * few)
-    return area, float(np.sqrt(max(between, independent)))
+    return found
