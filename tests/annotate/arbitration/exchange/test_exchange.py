@@ -7,141 +7,25 @@ import uuid
 from xml.etree import ElementTree as ET
 
 import pytest
-from disputed import ALLOW, NAMED, REFUSE, TAXONOMY, dispute, item, opened
+from disputed import ALLOW, NAMED, REFUSE, TAXONOMY, dispute, opened
+from exchanged import (
+    HASHES,
+    WANTED,
+    accounted,
+    annotated,
+    answered,
+    exported,
+    flattened,
+    lines,
+    responded,
+    with_result,
+    written,
+)
 
 from vepa.annotate.arbitration.exchange import FORMATS, add_gold, export_cases, import_verdicts
-from vepa.annotate.arbitration.exchange.argilla import steps_field
-from vepa.corpus.labels import Evidence
-from vepa.errors import InputError, SettingError
+from vepa.errors import SettingError
 
-HASHES = [item(number).hash for number in range(4)]
 HOSTILE = '<img src=x onerror="alert(1)">]]><Choices name="decision"/>'
-
-
-@pytest.fixture
-def queue(tmp_path):
-    with opened(tmp_path) as queue:
-        queue.fill(dispute(number) for number in range(4))
-        yield queue
-
-
-def exported(queue, path, kind, **more):
-    return export_cases(queue, kind, path / f"{kind}.json", **more).files
-
-
-def written(path, data):
-    path.write_text(data if isinstance(data, str) else json.dumps(data))
-    return path
-
-
-def accounted(report):
-    """Every answer became something, and the document adds up."""
-    told = report.document()
-    fates = ("taken", "known", "settled", "unknown", "lent", "skipped", "malformed")
-    assert told["answers"] == sum(told[name] for name in fates)
-    assert sum(report.by.values()) == told["taken"]
-    return {name: told[name] for name in (*fates, "unanswered") if told[name]}
-
-
-# -- how each tool answers -------------------------------------------------------------------------
-
-
-def region(name, kind, value):
-    return {"id": name, "from_name": name, "to_name": "steps", "type": kind, "value": value}
-
-
-def annotated(task, who=10, *, decision="refuse", **more):
-    """A task of Label Studio as its JSON export has it, with an annotation."""
-    result = [region("decision", "choices", {"choices": [decision]})]
-    if decision == "refuse":
-        keys = ["flawed_planning_or_reasoning", "incorrect_tool_parameters"]
-        quote = {"start": "1", "end": "1", "startOffset": 4, "endOffset": 10, "text": "mail#1"}
-        result += [
-            region("triggers", "choices", {"choices": keys}),
-            region("primary", "choices", {"choices": [keys[1]]}),
-            region("risk_source", "choices", {"choices": ["inherent_agent_failures"]}),
-            region("harm", "choices", {"choices": ["functional_and_opportunity_harm"]}),
-            region("severity", "choices", {"choices": ["low"]}),
-            region("evidence", "paragraphlabels", {**quote, "paragraphlabels": ["evidence"]}),
-        ]
-    result += [
-        region("confidence", "number", {"number": 0.7}),
-        region("rationale", "textarea", {"text": ["The wrong", "mail."]}),
-        region("another_question", "rating", {"rating": 3}),
-    ]
-    annotation = {
-        "id": 1001,
-        "completed_by": who,
-        "result": result,
-        "was_cancelled": False,
-        "ground_truth": False,
-        "created_at": "2026-03-01T10:00:00.123456Z",
-        "updated_at": "2026-03-01T12:00:00.123456+01:00",
-        "lead_time": 4.288,
-        **more,
-    }
-    return {"id": 17, **task, "annotations": [*task.get("annotations", []), annotation]}
-
-
-def responded(record, who, *, decision="refuse", span=None):
-    """A record of Argilla as `records.to_json` has it, with the responses of one person."""
-    values = {"decision": decision, "confidence": 7, "rationale": "The wrong\nmail."}
-    if decision == "refuse":
-        values |= {
-            "triggers": ["flawed_planning_or_reasoning", "incorrect_tool_parameters"],
-            "primary": "incorrect_tool_parameters",
-            "risk_source": "inherent_agent_failures",
-            "harm": "functional_and_opportunity_harm",
-            "severity": "low",
-            "evidence": [{"start": span[0], "end": span[1], "label": "evidence"}],
-        }
-    responses = dict(record["responses"])
-    for name, value in values.items():
-        responses[name] = [*responses.get(name, []), {"value": value, "user_id": who}]
-    return {**record, "responses": responses, "status": "completed", "_server_id": None}
-
-
-def flattened(record, status):
-    """The same as `records.to_list(flatten=True)` has it."""
-    flat = {"id": record["id"], "status": "pending", "_server_id": None, **record["fields"]}
-    for name, given in record["responses"].items():
-        flat[f"{name}.responses"] = [each["value"] for each in given]
-        flat[f"{name}.responses.users"] = [each["user_id"] for each in given]
-        flat[f"{name}.responses.status"] = [status for _ in given]
-    return flat
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def answered(queue, folder, kind):
-    """A file with an answer about the first case, as the tool writes it."""
-    data = exported(queue, folder, kind)[0]
-    if kind == "jsonl":
-        given = WANTED.model_dump(mode="json", exclude_defaults=True)
-        told = [{**lines(data)[0], "judgement": given, "who": "10"}, *lines(data)[1:]]
-        return written(folder / "back.jsonl", "".join(json.dumps(x) + "\n" for x in told))
-    tasks = json.loads(data.read_text())
-    if kind == "label-studio":
-        tasks = [{**task, "annotations": []} for task in tasks]
-        first = annotated(tasks[0])
-    else:
-        at = tasks[0]["fields"]["steps"].index("mail#1")
-        first = responded(tasks[0], "10", span=(at, at + 6))
-        if kind == "argilla" and folder.name.endswith("flat"):
-            first = flattened(first, "submitted")
-    return written(folder / "back.json", [first, *tasks[1:]])
-
-
-WANTED = REFUSE.model_copy(
-    update={
-        "triggers": ["incorrect_tool_parameters", "flawed_planning_or_reasoning"],
-        "evidence": [Evidence(step=1, quote="mail#1")],
-        "rationale": "The wrong\nmail.",
-        "confidence": 0.7,
-    }
-)
 
 
 @pytest.mark.parametrize("kind", [*FORMATS, "argilla-flat"])
@@ -284,117 +168,6 @@ def test_what_was_not_handed_in_is_no_verdict(queue, tmp_path):
     draft = flattened(responded(record, "u1", decision="allow"), "draft")
     report = import_verdicts(queue, written(tmp_path / "back.json", [draft]))
     assert accounted(report) == {"skipped": 1}
-
-
-# -- what is malformed -----------------------------------------------------------------------------
-
-
-def with_result(tasks, name, value):
-    """The first task, answered, with one result changed."""
-    task = annotated(tasks[0])
-    for each in task["annotations"][0]["result"]:
-        if each["from_name"] == name:
-            each["value"] = value
-    return task
-
-
-FAULTS = {
-    "data.item": lambda tasks: {"id": 1, "data": {}, "annotations": []},
-    "annotations": lambda tasks: {"id": 1, **tasks[0]},
-    "annotations.0": lambda tasks: {**tasks[0], "annotations": ["x"]},
-    "annotations.0.result": lambda tasks: annotated(tasks[0], result=None),
-    "annotations.0.decision": lambda tasks: annotated(tasks[0], result=[]),
-    "annotations.0.who": lambda tasks: annotated(tasks[0], None),
-    "annotations.0.at": lambda tasks: annotated(tasks[0], updated_at="yesterday"),
-    "annotations.0.triggers.1": lambda tasks: with_result(
-        tasks, "triggers", {"choices": ["incorrect_tool_parameters", "none_such"]}
-    ),
-    "annotations.0.primary": lambda tasks: with_result(
-        tasks, "primary", {"choices": ["choosing_malicious_tool"]}
-    ),
-    "annotations.0.harm": lambda tasks: with_result(tasks, "harm", {"choices": ["none_such"]}),
-    "annotations.0.confidence": lambda tasks: with_result(tasks, "confidence", {"number": 7}),
-    "annotations.0.evidence.0.quote": lambda tasks: with_result(
-        tasks, "evidence", {"start": "1", "end": "1", "text": "nobody wrote this"}
-    ),
-    "annotations.0.result.6.value.end": lambda tasks: with_result(
-        tasks, "evidence", {"start": "0", "end": "1", "text": "mail"}
-    ),
-    "annotations.0.evidence": lambda tasks: with_result(
-        tasks, "evidence", {"start": "1", "end": "1", "startOffset": 0, "endOffset": 9_999}
-    ),
-    "annotations.0.result.6.value.start": lambda tasks: with_result(
-        tasks, "evidence", {"text": "mail#1"}
-    ),
-    "annotations.0.result.1.value.choices": lambda tasks: with_result(tasks, "triggers", {}),
-}
-
-
-@pytest.mark.parametrize("field", FAULTS)
-def test_a_malformed_answer_is_named_and_the_others_are_taken(queue, tmp_path, field):
-    tasks = json.loads(exported(queue, tmp_path, "label-studio")[0].read_text())
-    path = written(tmp_path / "back.json", [annotated(tasks[1]), FAULTS[field](tasks)])
-    with pytest.raises(InputError) as caught:
-        import_verdicts(queue, path, strict=True)
-    assert caught.value.where.field == field
-    assert not queue.given()
-    report = import_verdicts(queue, path)
-    assert accounted(report) == {"taken": 1, "malformed": 1}
-    (error,) = report.malformed
-    assert (error.where.file, error.where.field) == (str(path), field)
-    assert "record 2" in str(error)
-    assert [each.verdict.item for each in queue.given()] == [HASHES[1]]
-
-
-@pytest.mark.parametrize(
-    ("line", "field"),
-    [
-        ("{", None),
-        ("[1]", None),
-        ('{"item": "x", "item": "y"}', None),
-        ('{"item": "x", "judgement": {"decision": "perhaps", "confidence": 1}}',
-         "judgement.decision"),
-        ('{"item": "x", "verdict": "allow"}', "verdict"),
-        ('{"schema_version": 9, "item": "x"}', "schema_version"),
-        ('{"item": "x", "note": "\\ud800", "judgement": {"decision": "allow", "confidence": 1}}',
-         None),
-        ('{"item": "x", "judgement": {"decision": "allow", "confidence": 1}, "who": "a\\u001bb"}',
-         "who"),
-    ],
-)  # fmt: skip
-def test_a_bad_line_is_named_and_the_others_are_taken(queue, tmp_path, line, field):
-    good = {
-        "item": HASHES[0],
-        "judgement": ALLOW.model_dump(exclude_defaults=True),
-        "who": "ada",
-    }
-    path = written(tmp_path / "back.jsonl", f"{json.dumps(good)}\n\n{line}\n")
-    report = import_verdicts(queue, path)
-    assert accounted(report) == {"taken": 1, "malformed": 1}
-    assert (report.malformed[0].where.line, report.malformed[0].where.field) == (3, field)
-
-
-def test_a_span_over_a_head_or_over_two_steps_is_malformed(queue, tmp_path):
-    record = json.loads(exported(queue, tmp_path, "argilla")[0].read_text())[0]
-    text = steps_field(queue.dispute(HASHES[0]))
-    head = text.index("read_mail")
-    for span in ((head, head + 4), (4, head + 30), (5, 2), (0, len(text) + 9)):
-        path = written(tmp_path / "back.json", [responded(record, "u1", span=span)])
-        report = import_verdicts(queue, path)
-        assert accounted(report) == {"malformed": 1}
-        assert report.malformed[0].where.field == "responses of u1.evidence"
-
-
-@pytest.mark.parametrize(
-    ("text", "match"), [("[{", "malformed JSON"), ('[{"x": 1}]', "which tool"), ("nothing", "tool")]
-)
-def test_a_file_of_nobody_is_refused(queue, tmp_path, text, match):
-    with pytest.raises(InputError, match=match):
-        import_verdicts(queue, written(tmp_path / "back.json", text))
-
-
-def test_an_empty_file_holds_nothing(queue, tmp_path):
-    assert accounted(import_verdicts(queue, written(tmp_path / "back.json", ""))) == {}
 
 
 # -- gold ------------------------------------------------------------------------------------------
