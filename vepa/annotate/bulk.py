@@ -8,6 +8,7 @@ side by side. Readers without a vendor (recorded, scripted) just read.
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ __all__ = ["BulkAnnotation", "Told"]
 
 #: Nobody is asked more often than this, whatever is due.
 _BREATH = 0.01
+#: Requests that are kept; about 40 KB each beside what they share.
+_KEPT = 4_096
 
 #: Told about a reader: its name and where it is.
 Told = Callable[[str, str], None]
@@ -40,6 +43,23 @@ class _Open:
     repair: bool = False
 
 
+class _Requests:
+    """Requests by their steps: each is needed several times, by both readers, and is large."""
+
+    def __init__(self, reader: Annotator):
+        self._reader = reader
+        self._kept: OrderedDict[str, ModelRequest] = OrderedDict()
+
+    def of(self, item: StepItem) -> ModelRequest:
+        """What every reader of these rules is asked about a step."""
+        found = self._kept.pop(item.hash, None) or self._reader.request(item)
+        found.__dict__.pop("bytes", None)  # as large again, and not needed beside its hash
+        self._kept[item.hash] = found
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return found
+
+
 @dataclass
 class _Seat:
     """A reader's open steps, by the keys of their requests."""
@@ -47,6 +67,7 @@ class _Seat:
     reader: Annotator
     model: BatchModel
     annotation: DualAnnotation
+    requests: _Requests
     work: dict[str, _Open] = field(default_factory=dict)
 
     @property
@@ -56,7 +77,7 @@ class _Seat:
     def begin(self) -> None:
         """Everything that is not judged; requests are made when they are needed."""
         for item in self.annotation.left(self.name):
-            make = partial(self.reader.request, item)
+            make = partial(self.requests.of, item)
             self.work[self.model.key_of(make())] = _Open(item, make)
 
     def step(self) -> bool:
@@ -171,12 +192,18 @@ class BulkAnnotation:
 
     @contextmanager
     def _seats(self) -> Iterator[list[_Seat]]:
+        requests: dict[tuple[str, str, int], _Requests] = {}
+        seats: list[_Seat] = []
         with ExitStack() as stack:
-            yield [
-                _Seat(reach.reader, stack.enter_context(reach.model), self._annotation)
-                for reach in self._reached
-                if reach.model is not None
-            ]
+            for reach in self._reached:
+                if reach.model is None:
+                    continue
+                reader = reach.reader
+                told = reader.rules.sha256, reader.prompt.sha256, reader.tokens
+                shared = requests.setdefault(told, _Requests(reader))
+                model = stack.enter_context(reach.model)
+                seats.append(_Seat(reader, model, self._annotation, shared))
+            yield seats
 
     def _read_directly(self, told: Told | None) -> None:
         def progress(name: str, done: int, of: int) -> None:
