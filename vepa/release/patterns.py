@@ -105,7 +105,7 @@ _ADDRESS = re.compile(
 #: Endings of real domains that are no endings of files and no words after a full stop.
 _HOST = re.compile(
     r"(?<![\w@.-])(?<!//)((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*"
-    r"(?:[a-z0-9-]+\.(?:com|net|org)|[a-z0-9-]{3,}\.(?:edu|gov|mil|info|biz|io|dev|app|ai|eu|de|fr"
+    r"(?:[a-z0-9-]+\.(?:com|net|org|(?:co|ac|org|gov)\.uk)|[a-z0-9-]{3,}\.(?:edu|gov|mil|info|biz|io|dev|app|ai|eu|de|fr"
     r"|nl|uk|ch|es|se|dk|fi|ru|cn|jp|cloud|xyz)))(?![\w@-]|\.[A-Za-z0-9])",
     re.IGNORECASE,
 )

@@ -191,7 +191,7 @@ class _Scanner:
         known = self.known.get(at)
         if known is None:
             found = list(self._look(text, own))
-            if at[1] and looks_secret(self._struck(text)[0]):
+            if at[1] and looks_secret(self._struck(text)[0].replace("*", "")):
                 found.append(("a secret with its name", masked(text), 1))
             known = self.known[at] = tuple(found)
         return known
@@ -219,7 +219,7 @@ class _Scanner:
             words = match[0].upper()
             # The beginning of a canary, as somebody searches for it, opens nothing.
             if words not in self.canaries and not any(
-                each.startswith(f"{words}-") for each in self.canaries
+                each.startswith(words) for each in self.canaries
             ):
                 unknown.append(match[0])
             return "*" * len(match[0])
