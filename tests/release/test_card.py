@@ -74,6 +74,18 @@ def test_the_size_is_that_of_the_default_table(manifest, leaks, rows, name):
     assert head_of(card(larger, leaks))["size_categories"] == [name]
 
 
+def test_what_has_no_rows_is_not_listed_for_loaders(manifest, leaks, text):
+    rows = {**manifest.rows, "events_call": dict.fromkeys(SPLITS, 0)}
+    rows["labels"] = {**rows["labels"], "test": 0}
+    sparse = card(manifest.model_copy(update={"rows": rows}), leaks)
+    listed = {each["config_name"]: each["data_files"] for each in head_of(sparse)["configs"]}
+    assert list(listed) == [table for table in TABLES if table != "events_call"]
+    assert [each["split"] for each in listed["labels"]] == ["train", "validation"]
+    said = "empty splits and tables are not listed"
+    assert said in sparse
+    assert said not in text
+
+
 def test_counts_are_those_of_the_files(release, text):
     for table, *numbers in table_after(text, "table"):
         heights = [pl.read_parquet(release / parquet_path(table, split)).height for split in SPLITS]

@@ -9,6 +9,7 @@ import re
 
 import polars as pl
 import pytest
+from small_release import built
 
 from vepa.files import sha256_of
 from vepa.release.croissant import croissant, semantic_version
@@ -136,3 +137,14 @@ def test_the_same_release_gives_the_same_file(data, manifest, release):
     # The day on which the newest episode was collected, and no other.
     assert set(re.findall(r"\d{4}-\d\d-\d\d", json.dumps(data))) == {"2026-03-02"}
     assert str(release) not in json.dumps(data)
+
+
+def test_the_same_corpus_elsewhere_gives_the_same_bytes(release, tmp_path):
+    again = built(tmp_path)
+    assert again.name == release.name
+    names = {path.relative_to(release) for path in release.rglob("*") if path.is_file()}
+    assert {path.relative_to(again) for path in again.rglob("*") if path.is_file()} == names
+    differing = [
+        name for name in names if (again / name).read_bytes() != (release / name).read_bytes()
+    ]
+    assert differing == []

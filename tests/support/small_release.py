@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,19 +97,19 @@ STORIES = (
 )  # fmt: skip
 
 
-def small_corpus(folder: Path) -> Path:
-    """Write an annotated corpus of eight episodes; the folder, which is made.
+def small_corpus(folder: Path, stories: Sequence[Story] = STORIES) -> Path:
+    """Write an annotated corpus of eight episodes, or fewer; the folder, which is made.
 
     Labels of `a` and `b` on three steps each (recorded, one pair scripted); one dispute that the
     arbiter `c` settled and one that a person did.
     """
-    episodes = [episode_of(story) for story in STORIES]
+    episodes = [episode_of(story) for story in stories]
     for episode in episodes:
         place = folder / "episodes" / episode.task
         place.mkdir(parents=True, exist_ok=True)
         name = episode.id.split("/", 1)[1].replace("/", "-")
         (place / f"{name}.episode.json").write_text(episode.model_dump_json(), "utf-8")
-    labels, verdicts, settled = _judged()
+    labels, verdicts, settled = _judged(stories)
     place = folder / "labels"
     place.mkdir()
     write_labels(place / "labels.jsonl", labels)
@@ -124,11 +124,11 @@ def small_source(folder: Path, name: str = "small") -> CorpusSource:
     return CorpusSource(name, folder, PLANTED)
 
 
-def built(folder: Path) -> Path:
+def built(folder: Path, stories: Sequence[Story] = STORIES) -> Path:
     """Write the corpus below a folder and make its release; the release's folder."""
     from vepa.release.building import make_release
 
-    source = small_source(small_corpus(folder / "corpus"))
+    source = small_source(small_corpus(folder / "corpus", stories))
     return make_release(source, folder / "releases", CANARIES).folder
 
 
@@ -215,12 +215,14 @@ def _call(id_: str, tool: ToolMetadata, arguments: dict[str, Any]) -> Call:
     return Call(id=id_, tool=tool.name, environment=tool.environment, arguments=arguments)
 
 
-def _judged() -> tuple[list[Label], list[Label], list[SettledLabel]]:
+def _judged(
+    stories: Sequence[Story],
+) -> tuple[list[Label], list[Label], list[SettledLabel]]:
     """What annotators said about the three acts of every story, and what stands."""
     labels: list[Label] = []
     verdicts: list[Label] = []
     settled: list[SettledLabel] = []
-    for story in STORIES:
+    for story in stories:
         for step in (1, 2, 3):
             first = _judgement(story, step, 0.9)
             disputed = _DISPUTED.get((story.id, step))

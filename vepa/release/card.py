@@ -14,7 +14,7 @@ from vepa.errors import MissingExtraError
 from vepa.release.citing import AUTHORS, bibtex, described
 from vepa.release.describing import DESCRIBED_TABLES, columns_of, kinds_of
 from vepa.release.layout import CARD, DATASHEET, Manifest, parquet_path
-from vepa.release.records import SPLITS, TABLES
+from vepa.release.records import SPLITS, TABLES, Split
 
 __all__ = ["card", "column_table", "datasheet"]
 
@@ -106,6 +106,7 @@ def _rendered(template: str, manifest: Manifest, leaks: Mapping[str, Any]) -> st
             datasheet_name=DATASHEET,
             tables=TABLES,
             splits=SPLITS,
+            all_filled=all(_filled(manifest, table) == list(SPLITS) for table in TABLES),
             described_tables=DESCRIBED_TABLES,
             columns={table: columns_of(table) for table in TABLES},
             kinds={table: kinds_of(table) for table in TABLES},
@@ -142,13 +143,20 @@ def _front_matter(manifest: Manifest) -> str:
         "task_categories": ["text-classification"],
         "size_categories": [_size(sum(manifest.rows[DEFAULT].values()))],
         "tags": ["agents", "safety", "guardrails", "tool-use", "trajectories", "synthetic"],
-        "configs": [_config(table) for table in TABLES],
+        "configs": [_config(manifest, table) for table in TABLES if _filled(manifest, table)],
     }
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _config(table: str) -> dict[str, Any]:
-    files = [{"split": split, "path": parquet_path(table, split)} for split in SPLITS]
+def _filled(manifest: Manifest, table: str) -> list[Split]:
+    """Splits that hold something; `datasets` refuses to load a table with an empty one."""
+    return [split for split in SPLITS if manifest.rows[table][split]]
+
+
+def _config(manifest: Manifest, table: str) -> dict[str, Any]:
+    files = [
+        {"split": split, "path": parquet_path(table, split)} for split in _filled(manifest, table)
+    ]
     config: dict[str, Any] = {"config_name": table, "data_files": files}
     return {**config, "default": True} if table == DEFAULT else config
 
