@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 #: Tests that call litellm, which takes ten seconds to load: one worker does for all of them.
@@ -24,3 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         if any(each[-1].scope == "module" for each in made.name2fixturedefs.values()):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: no later search for garbage need look at them again."""
+    gc.collect()
+    gc.freeze()

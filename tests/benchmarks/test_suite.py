@@ -101,7 +101,7 @@ def test_cedar_text_spells_both_operators(seed_policy):
     assert cedar_text(inactive) == ""
 
 
-@pytest.mark.parametrize("size", [4, 120])
+@pytest.mark.parametrize("size", [4, 40, pytest.param(120, marks=pytest.mark.slow)])
 def test_generated_policies_are_verified_and_alike(seed_policy, events, size):
     made = generate(seed_policy, events, size)
     assert verify(made).ok

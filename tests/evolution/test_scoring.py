@@ -5,7 +5,6 @@ import pytest
 from evolving import CODES, WORLD, drawn, rows, rule, said
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score
 
 from vepa.evolution import Archive, Score, Scorer
 from vepa.evolution.scoring import Outcome, macro_f1
@@ -27,6 +26,8 @@ def archive(pairs):
 @pytest.mark.property
 @given(st.lists(st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1, -1])), max_size=40))
 def test_macro_f1_equals_that_of_scikit_learn(pairs):
+    from sklearn.metrics import f1_score  # 2 s to load, on every worker that collects this file
+
     truth = np.array([label for label, _ in pairs], dtype=np.int8)
     verdicts = np.array([verdict for _, verdict in pairs], dtype=np.int8)
     found = macro_f1(

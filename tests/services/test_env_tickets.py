@@ -31,23 +31,23 @@ def test_each_role_sees_its_queues(office, role):
         assert [t["ticket"] for t in tickets if t["queue"] == "people"] == [37]
 
 
-@pytest.mark.parametrize(
-    ("role", "tool", "arguments"),
-    [
-        ("employee", "read", {"ticket": 36}),
-        ("employee", "read_file", {"file": 4}),
-        ("employee", "comment", {"ticket": 36, "text": "x"}),
-        ("employee", "attach", {"ticket": 36, "name": "x", "content": "x"}),
-        ("employee", "reply", {"ticket": 11, "to": "a@b.example", "text": "x"}),
-        ("employee", "publish", {"ticket": 11}),
-        ("employee", "delete", {"ticket": 3}),
-        ("support", "assign", {"ticket": 1, "user": "leo"}),
-        ("hr", "move", {"ticket": 41, "queue": "people"}),
-        ("it", "share", {"ticket": 29, "address": "intake@records-archive.example"}),
-    ],
-)
-def test_the_tracker_refuses_what_a_role_may_not(office, role, tool, arguments):
-    assert refusal(office, role, tool, **arguments) == 403
+FORBIDDEN = [
+    ("employee", "read", {"ticket": 36}),
+    ("employee", "read_file", {"file": 4}),
+    ("employee", "comment", {"ticket": 36, "text": "x"}),
+    ("employee", "attach", {"ticket": 36, "name": "x", "content": "x"}),
+    ("employee", "reply", {"ticket": 11, "to": "a@b.example", "text": "x"}),
+    ("employee", "publish", {"ticket": 11}),
+    ("employee", "delete", {"ticket": 3}),
+    ("support", "assign", {"ticket": 1, "user": "leo"}),
+    ("hr", "move", {"ticket": 41, "queue": "people"}),
+    ("it", "share", {"ticket": 29, "address": "intake@records-archive.example"}),
+]
+
+
+def test_the_tracker_refuses_what_a_role_may_not(office):
+    for role, tool, arguments in FORBIDDEN:
+        assert refusal(office, role, tool, **arguments) == 403, (role, tool)
     assert office.at_seed("tickets")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,13 @@ class Malformed:
         return f"{self.format}: {self.about}"
 
 
-def _files() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for path in sorted(FOLDER.glob("*.yaml")):
-        yield path.stem, yaml.load(path.read_text(), yaml.CSafeLoader)
+@cache
+def _files() -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Read once a process: four test files are parametrised with them."""
+    return tuple(
+        (path.stem, yaml.load(path.read_text(), yaml.CSafeLoader))
+        for path in sorted(FOLDER.glob("*.yaml"))
+    )
 
 
 def traces() -> list[Trace]:

@@ -336,8 +336,8 @@ def test_memory_does_not_grow_with_the_file(form, tmp_path):
             tracemalloc.stop()
             path.unlink()
 
-    small_found, small_count, small = peak(5)
-    large_found, large_count, large = peak(50)
+    small_found, small_count, small = peak(4)
+    large_found, large_count, large = peak(16)
     assert (small_found, large_found) == (small_count, large_count)
     assert large < small + 256 * 1024
 
