@@ -31,12 +31,17 @@ def checked(release):
     """What the checker makes of the file, and what it logs about it."""
     logged = []
     handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: logged.append(record.getMessage())
+    handler.emit = lambda record: logged.append(record)
     logging.getLogger().addHandler(handler)
     try:
-        return mlcroissant.Dataset(jsonld=release / CROISSANT), logged
+        return mlcroissant.Dataset(jsonld=release / CROISSANT), complaints(logged)
     finally:
         logging.getLogger().removeHandler(handler)
+
+
+def complaints(logged):
+    """Warnings about the file; some package lets Python's own, of outdated calls, be logged too."""
+    return [record.getMessage() for record in logged if record.name != "py.warnings"]
 
 
 def plain(value):
@@ -78,7 +83,7 @@ def test_the_checker_would_complain(data, tmp_path, missing):
 def test_every_record_is_read_as_it_stands_in_parquet(checked, release, table, caplog):
     with caplog.at_level(logging.WARNING):
         found = records_of(checked[0], table)
-    assert caplog.messages == []
+    assert complaints(caplog.records) == []
     expected = [
         {"split": split, **row}
         for split in sorted(SPLITS)
