@@ -26,7 +26,7 @@ run: $(VENV)/.run-ready ## the main job: a policy grows over real events (PROFIL
 	$(BIN)/vepa run $(if $(PROFILE),--profile $(PROFILE))
 
 test: $(VENV)/.services-ready ## unit, property, integration and wheel tests; 12 minutes at most
-	timeout --signal=INT 12m $(PYTEST) -n 4 --dist loadgroup $(TESTS)
+	timeout --signal=INT 12m $(PYTEST) -n 3 --dist loadgroup $(TESTS)
 
 test-browser: $(VENV)/.test-ready ## tests in headless chromium
 	@scripts/optional_tests.sh browser $(PYTEST)

@@ -6,8 +6,12 @@ import gc
 
 import pytest
 
-#: Tests that call litellm, which takes ten seconds to load: one worker does for all of them.
-LITELLM = ("tests/llm/", "tests/parsing/llm/", "tests/annotate/")
+#: Tests that call litellm, which takes 5 s of CPU to load: one worker does for all of them.
+LITELLM = (
+    *("tests/llm/", "tests/parsing/llm/", "tests/annotate/test_", "tests/collect/authoring/"),
+    *("tests/collect/test_wire", "tests/collect/test_stops", "tests/cli/test_annotate_command"),
+    *("tests/cli/test_author_command", "tests/cli/test_parse_command"),
+)
 
 
 @pytest.hookimpl(tryfirst=True)

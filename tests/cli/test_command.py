@@ -190,3 +190,13 @@ def test_a_missing_extra_sends_nobody_to_an_unknown_package(vepa: Any, monkeypat
     assert "`pip install '.[bench]'` in the folder of VEPA's source" in remedy
     assert "'vepa[" not in ran.err
     assert f"error: the package 'river' is not installed\n  remedy: {remedy}\n" == ran.err
+
+
+def test_the_verbs_are_put_together_once_a_process(
+    vepa: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = vepa("policy", "--help")
+    monkeypatch.setattr("typer.main.get_command", None)
+    again = vepa("policy", "--help")
+    assert (again.code, again.out) == (first.code, first.out)
+    assert "check" in again.out
