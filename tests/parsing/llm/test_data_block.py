@@ -67,7 +67,7 @@ def visible(trajectory: Trajectory) -> str:
 
 
 @pytest.mark.property
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.tuples(traces(), traces()))
 def test_two_traces_never_look_the_same(pair):
     one, other = pair
@@ -76,7 +76,7 @@ def test_two_traces_never_look_the_same(pair):
 
 
 @pytest.mark.property
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(traces())
 def test_every_line_is_an_object_and_only_the_last_one_closes(trajectory):
     message = shown(trajectory)
@@ -94,7 +94,7 @@ def test_every_line_is_an_object_and_only_the_last_one_closes(trajectory):
 
 
 @pytest.mark.property
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(traces())
 def test_a_trace_reads_back_from_its_lines(trajectory):
     rows = [json.loads(line) for line in whole_lines(trajectory)]
