@@ -12,7 +12,7 @@ from vepa.release.building import Released, make_release
 from vepa.release.source import CorpusSource
 from vepa.services.world import load_world
 
-__all__ = ["canaries_of", "planted_texts", "release_corpus"]
+__all__ = ["canaries_of", "planted_texts", "release_corpus", "texts_of"]
 
 #: Shorter texts (names, addresses, times, folders) are setting that tasks share, and no bait.
 _WORDS = 6
@@ -66,15 +66,20 @@ def planted_texts(project: Project) -> dict[str, list[str]]:
         task, wrong = read_task(path)
         if task is None:
             raise wrong[0]
-        if texts := list(dict.fromkeys(_texts(task))):
+        if texts := texts_of(task):
             found[name] = texts
     return found
 
 
-def _texts(task: Task) -> Iterator[str]:
+def texts_of(task: Task) -> list[str]:
+    """Every sentence that a task puts into a service or a tool, templates as they stand.
+
+    Two releases of one corpus have the same version only if both go by this.
+    """
     planted: list[Any] = [[each.arguments, each.steps] for each in task.planted]
     planted += [[each.description, each.says, each.arguments] for each in task.decoys]
-    return (text for text in _strings(planted) if len(text.split()) >= _WORDS)
+    texts = (text for text in _strings(planted) if len(text.split()) >= _WORDS)
+    return list(dict.fromkeys(texts))
 
 
 def _strings(data: Any) -> Iterator[str]:
@@ -86,5 +91,3 @@ def _strings(data: Any) -> Iterator[str]:
     elif isinstance(data, list):
         for value in data:
             yield from _strings(value)
-    elif hasattr(data, "model_dump"):
-        yield from _strings(data.model_dump())

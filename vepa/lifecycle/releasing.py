@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from vepa.annotate.runs.plan import AnnotationPlan
+from vepa.collect.releasing import texts_of
 from vepa.collect.runs.session import CorpusPlan
-from vepa.collect.tasks.model import Task
 from vepa.files import canonical_json, sha256_of, write_atomic
 from vepa.release.building import Released, make_release
 from vepa.release.layout import MANIFEST, read_manifest
 from vepa.release.source import CorpusSource
 from vepa.services.world import load_world
 
-__all__ = ["POINTER", "corpus_source", "planted_texts", "release_corpus", "released_now"]
+__all__ = ["POINTER", "corpus_source", "release_corpus", "released_now"]
 
 #: In the folder of a corpus: which release was made of it, and from what.
 POINTER = "release.json"
-#: Shorter strings of a plant are names, addresses and dates.
-_LONG_ENOUGH = 40
 
 
 def corpus_source(corpus: CorpusPlan, name: str | None = None) -> CorpusSource:
     """The corpus of a plan as a source of releases, with what its tasks plant."""
     tasks = [orders[0].task for orders in corpus.orders.values() if orders]
-    planted = {task.id: planted_texts(task) for task in tasks}
+    planted = {task.id: texts_of(task) for task in tasks}
     return CorpusSource(name or corpus.name, corpus.folder, planted)
-
-
-def planted_texts(task: Task) -> list[str]:
-    """Every longer text that a task puts into a service, templates as they stand."""
-    texts = []
-    for plant in task.planted:
-        texts += [text for text in _leaves([plant.arguments, plant.steps]) if _is_long(text)]
-    return texts
 
 
 def release_corpus(
@@ -96,18 +86,3 @@ def _inputs(corpus: CorpusPlan, annotation: AnnotationPlan) -> str:
             }
         )
     )
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from _leaves(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _leaves(each)
-    elif isinstance(value, str):
-        yield value
-
-
-def _is_long(text: str) -> bool:
-    return len(text) >= _LONG_ENOUGH

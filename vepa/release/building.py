@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +33,7 @@ from vepa.release.layout import (
     version_of,
 )
 from vepa.release.leakage import leakage
+from vepa.release.placing import take_place, workshop
 from vepa.release.records import SPLITS, TABLES, Split, events_of, released, steps_of
 from vepa.release.scanning import scan_or_refuse
 from vepa.release.source import CorpusSource
@@ -108,14 +107,12 @@ def make_release(
 
         return Released(folder, read_manifest(folder), made=False)
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=root, prefix=f".{version}-") as temporary:
-            work = Path(temporary) / version
+        with workshop(root, version) as work:
             manifest = _write(work, source, lines, texts, (version, content, files), tell)
             tell("scanning for secrets")
             scan_or_refuse(work, canaries)
             write_sums(work)
-            _take_place(work, folder)
+            take_place(work, folder)
     except OSError as error:
         raise RunError(f"the release cannot be written to {root}: {error.strerror}") from None
     return Released(folder, manifest, made=True)
@@ -201,10 +198,3 @@ def _put(path: Path, data: bytes) -> None:
 
 def _pretty(data: Any) -> bytes:
     return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _take_place(work: Path, folder: Path) -> None:
-    """Put a whole release where it belongs; half of one, of a kill, is no release and gives way."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    work.replace(folder)
