@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vepa.errors import MissingExtraError
+from vepa.lifecycle.plan import STAGES
 from vepa.lifecycle.report import provenance, reading, sources, stages
 from vepa.lifecycle.report.changes import changes
 from vepa.lifecycle.report.policies import Policy, policies
@@ -25,6 +27,9 @@ from vepa.lifecycle.report.reading import (
 from vepa.lifecycle.report.stages import Places
 from vepa.viewer.signs import visible
 
+if TYPE_CHECKING:
+    import jinja2
+
 __all__ = ["PAGE", "lifecycle_report"]
 
 #: In the folder of a lifecycle.
@@ -35,6 +40,9 @@ _RELEASED = (
     ("README.md", "card"), ("DATASHEET.md", "datasheet"), ("croissant.json", "Croissant"),
     ("leakage.json", "leakage"), ("provenance.json", "provenance"), ("SHA256SUMS", "checksums"),
 )  # fmt: skip
+
+#: Of `reading`, for the template.
+_FILTERS = ("count", "duration", "many", "number", "percent", "price", "score", "table", "text")
 
 
 def lifecycle_report(summary: Mapping[str, Any], folder: Path) -> str:
@@ -93,7 +101,7 @@ def _stages(places: Places) -> dict[str, Any]:
     return {
         "lanes": lanes,
         "longest": max((row.seconds for row in rows if row.seconds is not None), default=0.0),
-        "links": {row.stage: row.link for row in rows},
+        "links": dict.fromkeys(STAGES) | {row.stage: row.link for row in rows},
     }
 
 
@@ -134,11 +142,18 @@ def _released(release: Mapping[str, Any]) -> dict[str, Any]:
 def _render(context: Mapping[str, Any]) -> str:
     """Fill the template; every text is escaped and made visible."""
     try:
-        import jinja2
-
         from vepa.lifecycle.report import pictures
+
+        template = _template()
     except ImportError:
         raise MissingExtraError("jinja2", "pipeline") from None
+    return template.render(context, pictures=pictures, states=stages.STATES, kinds=sources.KINDS)
+
+
+@cache
+def _template() -> jinja2.Template:
+    import jinja2
+
     import vepa.bench.report as house
     import vepa.collect.report as bars
 
@@ -152,13 +167,9 @@ def _render(context: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    for name in ("count", "duration", "estimate", "many", "number", "part", "percent", "price"):
+    for name in _FILTERS:
         environment.filters[name] = getattr(reading, name)
-    for name in ("score", "short", "table", "text"):
-        environment.filters[name] = getattr(reading, name)
-    return environment.get_template("lifecycle.html.j2").render(
-        context, pictures=pictures, states=stages.STATES, kinds=sources.KINDS
-    )
+    return environment.get_template("lifecycle.html.j2")
 
 
 def _sentence(summary: Mapping[str, Any], found: list[Policy]) -> str:

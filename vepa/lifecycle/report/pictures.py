@@ -21,7 +21,7 @@ from vepa.viewer.signs import visible
 
 __all__ = ["agents", "decisions", "kappas", "shares", "splits", "time_bar"]
 
-_WIDTH, _LEFT = 460, 112
+_WIDTH, _LEFT = 460, 134
 #: A share is written into a part that is at least so wide.
 _WRITTEN = 40
 _ROW, _THICK = 34, 20

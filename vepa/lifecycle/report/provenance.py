@@ -62,23 +62,20 @@ def versions(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def commands(places: Places) -> list[tuple[str, str]]:
-    """What is typed, and what it does."""
+    """What is typed, and what it does; only what works on what is there."""
     summary = places.summary
     profile = text(summary, "profile") or places.folder.name
-    rows = [
-        (
-            shlex.join(["vepa", "run", "--profile", profile]),
-            "makes what is missing, and nothing that stands",
-        )
-    ]
+    again = shlex.join(["vepa", "run", "--profile", profile])
+    rows = [(again, "makes what is missing, and nothing that stands")]
     if text(summary, "corpus", "content_sha256"):
         rows.append(("vepa show", "lists episodes; with the id of one, every step of it"))
-    release = places.release()
-    if release is not None and release.is_dir():
-        rows.append(
-            (
-                shlex.join(["vepa", "corpus", "check", places.typed(release)]),
-                "verifies the release, every byte of it",
-            )
-        )
+    version, before = (
+        text(each, "release", "version") for each in (summary, summary.get("before"))
+    )
+    if version is not None and places.released(version):
+        check = shlex.join(["vepa", "corpus", "check", version])
+        rows.append((check, "verifies the release, every byte of it"))
+        if before not in (None, version) and places.released(str(before)):
+            diff = shlex.join(["vepa", "corpus", "diff", str(before), version])
+            rows.append((diff, "says what is different from the release before"))
     return rows

@@ -77,7 +77,7 @@ def percent(share: float | None) -> str:
     if share is None:
         return NOTHING
     digits = 1 if 0 < share < 0.1 or 0.99 < share < 1 else 0
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}\u00a0%"
 
 
 def score(value: float | None) -> str:

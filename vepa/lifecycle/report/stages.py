@@ -134,10 +134,9 @@ class Places:
         relative = os.path.relpath(path.resolve(), self.folder.resolve())
         return quote(Path(relative).as_posix())
 
-    def typed(self, path: Path) -> str:
-        """A path below the artifacts as it is typed in the folder that holds them."""
-        artifacts = self.folder.resolve().parent.parent
-        return os.path.relpath(path.resolve(), artifacts.parent)
+    def released(self, version: str) -> bool:
+        """Whether the folder of a version stands where releases do."""
+        return (self.corpus.parent / Path(version).name).is_dir()
 
 
 def flow(places: Places) -> list[tuple[str, list[StageRow]]]:
