@@ -73,6 +73,7 @@ class Typist:
     def log_in(self, link: str, **look: Any) -> None:
         """Follow the link, type the name."""
         self.open(link, **look)
+        self.browser.requests.clear()
         self.until("document.getElementById('token')?.value.length > 20")
         self.browser.evaluate("document.getElementById('name').value = ''")
         self.type(self.name)

@@ -9,13 +9,14 @@ from disputed import RULES, dispute
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vepa.annotate.arbitration.page.breaking import FIRST_SIGNS, broken, text_of
+from vepa.annotate.arbitration.page.breaking import FOLD_SIGNS, broken, text_of
 from vepa.annotate.arbitration.page.codebook import blocks_of
 from vepa.annotate.arbitration.page.keeping import Keeper
 from vepa.annotate.arbitration.page.rendering import Renderer
 from vepa.annotate.arbitration.page.showing import show_case
 from vepa.annotate.arbitration.records import Case
 from vepa.errors import RunError
+from vepa.viewer.signs import visible
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a,{}[]:"\\\n é', max_size=120),
@@ -55,11 +56,14 @@ def test_other_text_stays_as_it_is(text):
     assert "".join(line.text for line in text_of(text).first).startswith(text[:10])
 
 
-def test_a_long_text_is_folded_and_whole():
-    text = "ab" * FIRST_SIGNS
-    shown = text_of(text)
-    assert shown.more == FIRST_SIGNS
-    assert "".join(line.text for line in (*shown.first, *shown.rest)) == text
+@pytest.mark.parametrize("text", ["ab" * 40_000, "[" + '"x",' * 20_000 + "1]", "\u200b" * 9_000])
+def test_a_long_text_is_folded_and_whole(text):
+    shown = text_of(text, json_too=True)
+    parts = [shown.first, *(lines for _, lines in shown.folds)]
+    assert len(parts) > 3
+    assert "".join(line.text for part in parts for line in part) == visible(text)
+    assert sum(signs for signs, _ in shown.folds) < len(text)
+    assert max(sum(len(line.text) for line in part) for part in parts) <= FOLD_SIGNS
 
 
 def test_a_case_shows_what_annotators_saw():

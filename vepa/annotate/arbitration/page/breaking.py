@@ -18,8 +18,8 @@ __all__ = ["Line", "Text", "broken", "text_of"]
 
 #: A list or an object without another one inside stays on one line up to this length.
 _SHORT = 90
-#: So much of a text is laid out at once; the rest is behind a fold.
-FIRST_SIGNS = 6_000
+#: So much of a text is laid out at once, and so much behind each fold.
+FIRST_SIGNS, FOLD_SIGNS = 6_000, 20_000
 #: Deeper levels stand no further to the right.
 _DEEPEST = 10
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
@@ -51,17 +51,16 @@ class Text:
 
     Attributes
     ----------
-    first, rest
-        What is laid out at once, and what is behind a fold.
-    more
-        Signs of the rest.
+    first
+        What is laid out at once.
+    folds
+        What comes after it, each part behind a fold of its own: its signs and its lines.
     structured
         Whether the lines are pieces of JSON; otherwise its own line feeds are the only ones.
     """
 
     first: Sequence[Line]
-    rest: Sequence[Line]
-    more: int
+    folds: Sequence[tuple[int, Sequence[Line]]]
     structured: bool
 
 
@@ -76,9 +75,14 @@ def text_of(text: str, *, json_too: bool = False) -> Text:
         Whether JSON is cut into lines.
     """
     lines = broken(text) if json_too else None
-    first, rest = _cut(lines or [Line(0, text)], FIRST_SIGNS)
-    more = sum(len(line.text) for line in rest)
-    return Text(_seen(first), _seen(rest), more, lines is not None)
+    # Signs that are spelled out take eight times their place.
+    share = 8 if len(visible(text)) > 2 * len(text) else 1
+    first, rest = _cut(lines or [Line(0, text)], FIRST_SIGNS // share)
+    folds = []
+    while rest:
+        fold, rest = _cut(rest, FOLD_SIGNS // share)
+        folds.append((sum(len(line.text) for line in fold), _seen(fold)))
+    return Text(_seen(first), folds, lines is not None)
 
 
 def broken(text: str) -> list[Line] | None:
@@ -137,20 +141,15 @@ def _parts(string: str) -> list[str]:
     return [part for part in _PART.findall(string) if part]
 
 
-def _cut(lines: Iterable[Line], signs: int) -> tuple[list[Line], list[Line]]:
+def _cut(lines: Sequence[Line], signs: int) -> tuple[list[Line], list[Line]]:
     """What fits into so many signs, and the rest; a line that does not fit is cut."""
-    first: list[Line] = []
-    rest: list[Line] = []
-    for line in lines:
-        if len(line.text) <= signs:
-            first.append(line)
-            signs -= len(line.text)
-            continue
-        if signs:
-            first.append(Line(line.depth, line.text[:signs]))
-        rest.append(Line(line.depth, line.text[signs:]))
-        signs = 0
-    return first, rest
+    for at, line in enumerate(lines):
+        if len(line.text) > signs:
+            ends = [Line(line.depth, line.text[:signs])] if signs else []
+            begins = Line(line.depth, line.text[signs:])
+            return [*lines[:at], *ends], [begins, *lines[at + 1 :]]
+        signs -= len(line.text)
+    return list(lines), []
 
 
 def _seen(lines: Iterable[Line]) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -9,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
 from vepa.annotate.arbitration.page.codebook import Block, blocks_of
 from vepa.annotate.panel import Rules
@@ -25,6 +27,9 @@ ASSETS = {
         ("dom.js", "quotes.js", "marks.js", "form.js", "sending.js", "keys.js", "start.js"),
     ),
 }
+
+
+_LONG_WORD = re.compile(r"\S{150}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,7 @@ class Renderer:
             keys=KEYS,
             versions={name: _digest(name) for name in ASSETS},
         )
+        self._environment.filters["breakable"] = _breakable
         self._environment.filters["named"] = lambda key: str(key).replace("_", " ")
 
     def render(self, name: str, /, **values: Any) -> str:
@@ -120,6 +126,16 @@ def asset(name: str) -> tuple[str, str]:
     if name.endswith(".js"):
         text = f'"use strict";\n(() => {{\n{text}}})();\n'
     return kind, text
+
+
+def _breakable(text: str) -> Markup:
+    """Places where a word that never ends may be broken; no sign is added to it.
+
+    Without them browsers take a time that grows with the square of its length. `join` escapes.
+    """
+    ends = [found.end() for found in _LONG_WORD.finditer(text)]
+    starts = [0, *ends]
+    return Markup("<wbr>").join(text[a:b] for a, b in zip(starts, [*ends, None], strict=True))
 
 
 def _digest(name: str) -> str:
