@@ -29,8 +29,9 @@ class Played:
         self.outcomes = run.run()
 
 
+# Of a module, so that the tests stay on one worker: on two the runs would be made twice.
 @pytest.fixture(
-    scope="session",
+    scope="module",
     params=[
         ("assebench_security", "paper"),
         ("assebench_security", "prospective"),
