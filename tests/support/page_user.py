@@ -97,7 +97,7 @@ class Typist:
             self.press("a")
             return
         self.press("r", "3")
-        self.press("g", *"inh", "Enter")
+        self.press("i", *"inh", "Enter")
         self.press("h", *"func", "Enter")
         self.press("x", "e")
         self.press("w")

@@ -246,7 +246,7 @@ def test_keys_for_all_that_the_form_holds(browser, tmp_path):
         assert browser.evaluate(chosen) == [triggers[2], triggers[13]]
         assert browser.evaluate(quotes)[0] == "Answer"
         assert browser.evaluate(sure) == "0.75"
-        ada.press("g", *"inh", "Enter", "h", *"func", "Enter", "Enter")
+        ada.press("i", *"inh", "Enter", "h", *"func", "Enter", "Enter")
         ada.wait_for("rest")
         for words in ("Reader a", "An ordinary step.", "a note, and n"):
             assert words in ada.seen()

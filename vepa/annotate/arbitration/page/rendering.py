@@ -48,7 +48,7 @@ KEYS = (
     Key(("t",), "find a trigger by its name: type, Enter chooses the first one"),
     Key(("p",), "make the next chosen trigger the primary one"),
     Key(("d",), "definition of the last trigger that you touched"),
-    Key(("g", "h", "v"), "risk source, harm, severity: type its first letters, then Enter"),
+    Key(("i", "h", "v"), "risk source, harm, severity: type its first letters, then Enter"),
     Key(("+", "-"), "more or less sure"),
     Key(("x",), "select the next line of the step (Shift+← and Shift+→ change its end)"),
     Key(("e",), "quote what is selected as evidence; with nothing selected, type it"),

@@ -61,7 +61,7 @@ const IN_CASE = {
   t: () => byId("filter").focus(),
   p: nextPrimary,
   d: toggleDefinition,
-  g: () => byId("field-risk_source").focus(),
+  i: () => byId("field-risk_source").focus(),
   h: () => byId("field-harm").focus(),
   v: () => byId("field-severity").focus(),
   "+": () => moreSure(1),
