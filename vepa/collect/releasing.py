@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,11 @@ def release_corpus(
     SettingError
         When a task or the world cannot be read.
     """
-    source = CorpusSource(folder.resolve().name, folder, planted_texts(project))
+    names = {each.parent.name for each in folder.glob("episodes/*/*.json")}
+    planted = planted_texts(project, names)
+    if unknown := len(names - planted.keys()):
+        tell(f"{unknown} of the corpus' tasks are not in this project: nobody knows their bait")
+    source = CorpusSource(folder.resolve().name, folder, planted)
     return make_release(source, root, canaries_of(project), tell)
 
 
@@ -53,8 +57,15 @@ def canaries_of(project: Project) -> tuple[str, ...]:
     return load_world(project.find("environments", "world.yaml")).canaries()
 
 
-def planted_texts(project: Project) -> dict[str, list[str]]:
-    """Task -> texts that lie in services or tools for it, as its file spells them.
+def planted_texts(project: Project, names: Collection[str]) -> dict[str, list[str]]:
+    """Task -> texts that lie in services or tools for it; without those the project has not.
+
+    Parameters
+    ----------
+    project
+        Whose tasks.
+    names
+        Ids of tasks.
 
     Raises
     ------
@@ -63,11 +74,12 @@ def planted_texts(project: Project) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name, path in matching(project).items():
+        if name not in names:
+            continue
         task, wrong = read_task(path)
         if task is None:
             raise wrong[0]
-        if texts := texts_of(task):
-            found[name] = texts
+        found[name] = texts_of(task)
     return found
 
 
