@@ -171,6 +171,8 @@ def test_what_gives_the_label_away_is_found_and_nothing_else_is_blamed(where, le
 def test_a_broken_promise_is_a_problem_that_names_what_is_shared():
     episodes = corpus(2, (20, 5, 5))
     train, test = episodes[0], episodes[-1]
+    # A twin in its own split is no leak.
+    episodes[-2] |= {"request": episodes[-3]["request"], "steps": episodes[-3]["steps"]}
     test |= {"task": train["task"], "group": train["group"]}
     train["planted"] = test["planted"] = ["f00d"]
     test["request"] = train["request"] + " today"

@@ -208,7 +208,5 @@ def _scored(
     labels = np.concatenate([data.labels for data in held.values()])
     whole, plain = together(guesses.values()), together(base.values())
     groups = [group for data in held.values() for group in data.groups]
-    found["held_out"] = figures_on(
-        labels, together(guesses.values()), together(base.values()), groups
-    )
+    found["held_out"] = figures_on(labels, whole, plain, groups)
     return found

@@ -62,9 +62,10 @@ def place_groups(groups: Iterable[Group]) -> dict[str, Split]:
     """Name of every group -> its split.
 
     First, every trigger (and `refuse`, and `allow`) that occurs in `ENOUGH` groups gets one in
-    every split; with fewer than some hundred groups that may take more than the shares. Then the rest is divided within strata of like shares of refused steps, in the
-    order of the hashes of names, until test and validation hold their shares of steps. A group
-    that alone is more than such a share stands in train unless a trigger needs it elsewhere.
+    every split; in a small corpus that may take more than the shares. Then the rest is divided
+    within strata of like shares of refused steps, in the order of the hashes of names, until test
+    and validation hold their shares of steps. A group that alone is more than such a share stands
+    in train unless a trigger needs it elsewhere.
 
     Parameters
     ----------
