@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,18 @@ _ANNOTATION = {
         "how": {"agreed": 22, "arbiter": 1, "person": 1},
         "origins": {"recorded": 20, "scripted": 3, "person": 1},
         "triggers": {OVER: 2, GUESS: 1},
+    },
+}
+#: As a release's report has it, cut down to what the page reads.
+LEAKAGE = {
+    "findings": [
+        {"level": "problem", "about": "tasks", "text": "2 tasks stand in two splits."},
+        {"level": "warning", "about": "model", "text": "`model` alone gives it away."},
+    ],
+    "overlap": {
+        "tasks": {"shared": 2, "of": 6},
+        "planted": {"shared": 0, "of": 3},
+        "near_duplicates": {"pairs": 0, "threshold": 0.7},
     },
 }
 
@@ -74,7 +87,7 @@ def _whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Pa
         content_sha256=content,
         files=files,
         rows={table: dict.fromkeys(SPLITS, 8) for table in TABLES},
-        figures={"splits": splits},
+        figures={"splits": splits, "label_models": {"Some Model 1, by a vendor": 50}},
         vepa="0.1.0",
     )
     summary: dict[str, Any] = {
@@ -108,11 +121,11 @@ def _whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Pa
         artifacts / "corpus" / "tiny" / "report.html",
         artifacts / "corpus" / "tiny" / "labels" / "agreement.html",
         artifacts / "corpus" / version / "README.md",
-        artifacts / "corpus" / version / "leakage.json",
         artifacts / "runs" / "small-000000000002" / "report.html",
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("made by a stage")
+    (artifacts / "corpus" / version / "leakage.json").write_text(json.dumps(LEAKAGE))
     folder = artifacts / "lifecycle" / "tiny"
     folder.mkdir(parents=True)
     return summary, folder

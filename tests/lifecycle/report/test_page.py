@@ -115,6 +115,7 @@ def test_it_says_what_is_scripted_recorded_and_real(summary: dict[str, Any], fol
         "Labels given 12 % scripted (6), 88 % recorded from a real model (42)",
         "Labels that stand 12 % scripted (3), 83 % recorded from a real model (20), 4.2 % people",
         "In all 8 episodes a script acts.",
+        "by each annotator; the models: Some Model 1, by a vendor",
         "6 labels were given by a script that stands in for a reader: nobody should trust them.",
         "Policy of the corpus: it refused nothing; all 4 unsafe steps that it decided were",
         "Policy of the benchmark: unsafe events allowed, 25 of 346 decided (7.2 %).",
@@ -176,7 +177,14 @@ def test_every_stage_has_a_section_with_its_figures(summary: dict[str, Any], fol
         "provide inaccurate misleading or unverified information 1.00",
     ):
         assert part in labels, part
-    assert "settled 8 8 8" in page.section("release")
+    release = page.section("release")
+    assert "settled 8 8 8" in release
+    assert (
+        "Tasks in two splits 2 of 6 Planted texts in two splits 0 of 3 "
+        "Nearly the same texts in two splits 0 Leakage: 2 findings problem : 2 tasks"
+    ) in release
+    assert "Release: 2 tasks stand in two splits." in page.section("real")
+    assert "gives it away" not in page.section("real")
     assert "Safe refused 1 of 301 decided (0.3 %)" in page.section("policies")
     provenance = page.section("provenance")
     for part in (
@@ -244,6 +252,25 @@ def test_a_policy_that_decided_nothing_has_no_score(summary: dict[str, Any], fol
     assert "Policy of the benchmark none decided 0 of 9 events (0 %)" in page.words
     assert "Policy of the benchmark: it decided nothing." in page.section("real")
     assert "Unsafe allowed none of those was decided" in page.section("policies")
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"findings": [7], "overlap": []}'])
+def test_a_leakage_report_that_tells_nothing_is_left_out(
+    summary: dict[str, Any], folder: Path, tmp_path: Path, content: str | None
+) -> None:
+    summary["release"]["folder"] = str(tmp_path)
+    if content is not None:
+        (tmp_path / "leakage.json").write_text(content)
+    page = _page(summary, folder)
+    assert "in two splits" not in page.words
+    assert "finding" not in page.section("release")
+
+
+def test_a_corpus_that_another_command_collected_has_its_time(
+    summary: dict[str, Any], folder: Path
+) -> None:
+    del summary["seconds"]["collect"]
+    assert "Collect stood, made in 61 s" in _page(summary, folder).section("flow")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from vepa.errors import MissingExtraError
 from vepa.lifecycle.plan import STAGES
 from vepa.lifecycle.report import provenance, reading, sources, stages
 from vepa.lifecycle.report.changes import changes
+from vepa.lifecycle.report.leaks import leaks
 from vepa.lifecycle.report.policies import Policy, policies
 from vepa.lifecycle.report.reading import (
     count,
@@ -62,7 +63,8 @@ def lifecycle_report(summary: Mapping[str, Any], folder: Path) -> str:
         When jinja2 is not installed.
     """
     places = Places(folder, summary)
-    found = policies(summary)
+    found, leaking = policies(summary), leaks(places)
+    broken = [] if leaking is None else [f"Release: {told}" for told in leaking.problems]
     return _render(
         {
             "name": text(summary, "profile") or folder.name,
@@ -72,7 +74,7 @@ def lifecycle_report(summary: Mapping[str, Any], folder: Path) -> str:
             "figures": list(_figures(summary, found)),
             **_stages(places),
             **_sources(summary),
-            "caveats": sources.caveats(summary),
+            "caveats": [*sources.caveats(summary), *broken],
             "changes": changes(summary),
             "made": [name for name in listed(summary, "made") if isinstance(name, str)],
             "corpus": table(summary, "corpus"),
@@ -80,6 +82,7 @@ def lifecycle_report(summary: Mapping[str, Any], folder: Path) -> str:
             "pair": next(iter(listed(summary, "annotation", "agreement", "pairs")), None),
             **_annotated(table(summary, "annotation")),
             **_released(table(summary, "release")),
+            "leaks": leaking,
             "released": [
                 (words, link)
                 for name, words in _RELEASED

@@ -91,7 +91,9 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[Source]:
         ("Labels that stand", "step", ("annotation", "settled", "origins"), "after arbitration"),
     ):
         counts = {kind: count(summary, *path, kind) or 0 for kind in table(summary, *path)}
-        yield Source(what, noun, _ordered(counts), note)
+        models = table(summary, "release", "figures", "label_models") if noun == "label" else {}
+        said = f"; the models: {', '.join(models)}" if models else ""
+        yield Source(what, noun, _ordered(counts), note + said)
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:

@@ -162,10 +162,18 @@ def _row(stage: str, places: Places) -> StageRow:
         stage,
         _WORDS[stage],
         state,
-        number(summary, "seconds", stage) if there else None,
+        _seconds(stage, summary) if there else None,
         "; ".join(_told(stage, summary, there)),
         places.link(places.page(stage)) if there else None,
     )
+
+
+def _seconds(stage: str, summary: Mapping[str, Any]) -> float | None:
+    """A corpus keeps how long it took, also where another command collected it."""
+    found = number(summary, "seconds", stage)
+    if found is None and stage == "collect":
+        return number(summary, "corpus", "seconds", "wall")
+    return found
 
 
 def _state(stage: str, summary: Mapping[str, Any]) -> State:
