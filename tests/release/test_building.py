@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from vepa.corpus.labels import stream_labels, write_labels
 from vepa.errors import InputError, RunError
 from vepa.release import building
 from vepa.release.building import make_release
-from vepa.release.layout import SUMS, jsonl_path
+from vepa.release.layout import MANIFEST, SUMS, jsonl_path
 from vepa.release.records import SPLITS, TABLES
 from vepa.release.source import CorpusSource
 from vepa.release.sums import sums_of, wrong_sums
@@ -170,15 +171,9 @@ building.make_release(small_source(Path(sys.argv[1])), Path(sys.argv[2]), CANARI
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "moment",
-    [
-        "scan_or_refuse",
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in ("leakage", "croissant", "write_sums", "take_place")
-        ),
-    ],
+    "moment", ["scan_or_refuse", "leakage", "croissant", "write_sums", "take_place"]
 )
 def test_a_kill_leaves_no_half_release_and_the_next_try_sweeps(release, tmp_path, moment):
     corpus, root = small_corpus(tmp_path / "corpus"), tmp_path / "releases"
@@ -223,9 +218,16 @@ def test_two_at_once_do_not_disturb_each_other(release, tmp_path, monkeypatch):
 
 
 def test_what_is_no_whole_release_gives_way(release, tmp_path):
-    half = tmp_path / release.name
-    half.mkdir()
-    (half / SUMS).write_text("", "utf-8")
-    made = make_release(small_source(small_corpus(tmp_path / "corpus")), tmp_path, CANARIES)
+    half, left = tmp_path / release.name, tmp_path / ".small-0123456789ab-killed"
+    lent = tmp_path / ".small-0123456789ab-living"
+    for folder, name in ((half, SUMS), (left, "held"), (lent, "held")):
+        folder.mkdir()
+        (folder / name).write_text("", "utf-8")
+    with (lent / "held").open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        corpus = small_corpus(tmp_path / "corpus")
+        made = make_release(small_source(corpus), tmp_path, CANARIES)
     assert made.made
-    assert json.loads((made.folder / "manifest.json").read_bytes())["version"] == release.name
+    assert json.loads((made.folder / MANIFEST).read_bytes())["version"] == release.name
+    assert lent.exists(), "somebody works in it"
+    assert not left.exists()

@@ -32,7 +32,7 @@ def only(folder, text, canaries=CANARIES):
 
 
 @pytest.mark.parametrize(
-    "rounds", [20, pytest.param(600, marks=pytest.mark.slow)], ids=["few", "many"]
+    "rounds", [12, pytest.param(600, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 @pytest.mark.parametrize("name", KINDS)
 def test_a_secret_of_any_kind_is_found_wherever_it_stands(tmp_path, name, rounds):

@@ -204,21 +204,20 @@ def _finders() -> tuple[tuple[str, Callable[[str], Any]], ...]:
     by_name: dict[str, Any] = {
         each.__name__: each for each in get_mapping_from_secret_type_to_class().values()
     }
-    library = [(kind, _in_lines(name, by_name[name]())) for name, kind in _LIBRARY.items()]
+    library = [(kind, _by_rule(name, by_name[name]())) for name, kind in _LIBRARY.items()]
     own = [(kind, _by_pattern(pattern)) for kind, pattern in _OWN]
     return (*library, *own, ("a secret with its name", _assigned))
 
 
-def _in_lines(name: str, rule: Any) -> Callable[[str], Any]:
-    """A rule of the library over a text; its patterns were made for single lines."""
+def _by_rule(name: str, rule: Any) -> Callable[[str], Any]:
+    """A rule of the library over a text of any number of lines."""
     group = 1 if name == "BasicAuthDetector" else 0
 
     def find(text: str) -> Iterator[str]:
-        for line in text.splitlines():
-            for pattern in rule.denylist:
-                for match in pattern.finditer(line):
-                    if _plausible(name, rule, match[0]):
-                        yield match[group]
+        for pattern in rule.denylist:
+            for match in pattern.finditer(text):
+                if _plausible(name, rule, match[0]):
+                    yield match[group]
 
     return find
 
