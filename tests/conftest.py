@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import pytest
+
+# As in the command: matrices are small here, and threads of BLAS would spin for the cores that the
+# workers share. Before anything loads numpy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 #: Tests that call litellm, which takes 5 s of CPU to load: one worker does for all of them.
 LITELLM = (
