@@ -56,6 +56,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
   verdict TEXT NOT NULL,
   undone TEXT
 ) STRICT;
+CREATE INDEX IF NOT EXISTS disputes_open ON disputes (withdrawn, item);
 CREATE INDEX IF NOT EXISTS verdicts_of_item ON verdicts (item, undone);
 CREATE INDEX IF NOT EXISTS verdicts_of_person ON verdicts (who, undone);
 """

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -17,6 +18,8 @@ from disputed import opened
 from served_page import Person, labelled_folder
 
 from vepa.cli import main
+from vepa.cli.arbitrate_serve import _welcome
+from vepa.cli.console import Output
 from vepa.corpus.settled import stream_settled
 
 pytestmark = pytest.mark.integration
@@ -112,3 +115,19 @@ def test_a_wrong_file_of_people_is_told(tmp_path, capsys, text, words):
     (tmp_path / "people.txt").write_text(text)
     assert served_with(folder, "--people", str(tmp_path / "people.txt")) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_page_that_others_can_reach_is_warned_of(capsys):
+    server = SimpleNamespace(local=False, links={"": "http://desk.example:9/login#x"}, port=9)
+    _welcome(Output(), server, 1, 2)
+    told = capsys.readouterr()
+    assert "not encrypted" in told.err
+    assert told.out == "http://desk.example:9/login#x\n"
+    _welcome(Output(), SimpleNamespace(**{**vars(server), "local": True}), 1, 2)
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_a_missing_package_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("vepa.cli.arbitrate_serve._NEEDS", ("no_such_package",))
+    assert served_with(tmp_path) == 2
+    assert "extra 'pipeline'" in capsys.readouterr().err

@@ -120,7 +120,7 @@ class Pages:
         return self._page("help", 200, who=_who(request))
 
     def state(self, request: Request) -> Response:
-        return JSONResponse(self._progress(_who(request)))
+        return JSONResponse(self._queue.progress(_who(request)))
 
     def asset(self, name: str) -> Response:
         if name not in ASSETS:
@@ -176,7 +176,7 @@ class Pages:
         except LostClaimError as error:
             return _told(409, error)
         seconds = max(0.0, until - time.time())
-        return JSONResponse({"seconds": seconds, **self._progress(_who(request))})
+        return JSONResponse({"seconds": seconds, **self._queue.progress(_who(request))})
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -261,21 +261,10 @@ class Pages:
         )
 
     def _page(self, name: str, status: int, *, who: str, **values: Any) -> Response:
-        text = self._desk.renderer.render(name, who=who, progress=self._progress(who), **values)
+        text = self._desk.renderer.render(
+            name, who=who, progress=self._queue.progress(who), **values
+        )
         return HTMLResponse(text, status)
-
-    def _progress(self, who: str) -> dict[str, int]:
-        state = self._queue.state()
-        # With gold ones, so that nobody can tell one by a count that stays.
-        quality = state.quality.get(who)
-        mine = state.by.get(who, 0) + (quality.seen if quality else 0)
-        return {
-            "total": state.total,
-            "open": state.open,
-            "leased": state.leased,
-            "settled": state.settled,
-            "mine": mine,
-        }
 
 
 def _who(request: Request) -> str:

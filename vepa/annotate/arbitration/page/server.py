@@ -115,6 +115,7 @@ class PageServer:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                limit_concurrency=256,
                 # What a client says about its own address is not believed.
                 proxy_headers=False,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
