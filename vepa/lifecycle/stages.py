@@ -273,10 +273,10 @@ def _run(run: Run) -> dict[str, Any]:
 def _before(path: Path) -> dict[str, Any] | None:
     """What the run before left; None for the first, or where it cannot be read."""
     try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
+        data = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return data
+    return data if isinstance(data, dict) else None
 
 
 def _planned(profile: str, project: str | None, artifacts: str | None) -> Lifecycle:

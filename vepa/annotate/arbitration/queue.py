@@ -151,8 +151,8 @@ class ArbitrationQueue(LendingQueue):
         -------
         str
             `taken`; `known` when the same one is there already, and stays taken back if it was;
-            `settled` when another one stands, which is left alone; `unknown` when there is no such
-            dispute; `lent` when somebody works on it.
+            `settled` when another one stands, which is left alone (a model's gives way to a
+            person's); `unknown` when there is no such dispute; `lent` when somebody works on it.
 
         Raises
         ------
@@ -169,6 +169,8 @@ class ArbitrationQueue(LendingQueue):
             for given in given_in(
                 database, "WHERE item = ? AND gold = 0 AND undone IS NULL", (verdict.item,)
             ):
+                if verdict.origin == "person" and given.verdict.origin != "person":
+                    continue  # both are kept, and the person's stands
                 same = given.verdict.annotator == verdict.annotator
                 return (
                     "known" if same and given.verdict.judgement == verdict.judgement else "settled"

@@ -9,6 +9,7 @@ from typing import Any
 from vepa.annotate.agreement import Agreement, agreement, agreement_markdown, agreement_page
 from vepa.annotate.arbitration.arbiter import arbitrate
 from vepa.annotate.arbitration.desk import fill_queue, read_judged, write_settled
+from vepa.annotate.reaching import check_collected
 from vepa.annotate.runs.events import settled_events
 from vepa.annotate.runs.figures import agreement_figures, cost_figures, pretty, settled_figures
 from vepa.annotate.runs.plan import (
@@ -68,6 +69,7 @@ def begin_annotation(
     """
     plan = _planned(profile, project, artifacts)
     plan.inputs  # noqa: B018 - told before a reader is opened: the corpus may not be there
+    check_collected(plan.panel, plan.folder)  # what is on its way in a batch is paid for already
     session = open_session(plan)
     dual = session.dual
     return {
