@@ -20,7 +20,7 @@ from vepa.annotate.arbitration.records import Dispute
 from vepa.annotate.items import items_of
 from vepa.corpus.labels import Judgement, write_labels
 
-__all__ = ["REFUSAL", "Person", "Served", "hostile_dispute", "labelled_folder", "served"]
+__all__ = ["REFUSAL", "Person", "Served", "caller", "hostile_dispute", "labelled_folder", "served"]
 
 #: A verdict as the form sends it; `claim` is added.
 REFUSAL = {
@@ -76,6 +76,11 @@ def hostile_dispute() -> Dispute:
     )
 
 
+def caller(base: str) -> httpx.Client:
+    """A client that says it comes from the page; without certificates, which take long to load."""
+    return httpx.Client(base_url=base, headers={"origin": base}, trust_env=False, verify=False)
+
+
 class Served:
     """A running page.
 
@@ -95,7 +100,7 @@ class Served:
 
     def client(self) -> httpx.Client:
         """One that says it comes from the page; closed with the server."""
-        client = httpx.Client(base_url=self.base, headers={"origin": self.base}, trust_env=False)
+        client = caller(self.base)
         self.clients.append(client)
         return client
 

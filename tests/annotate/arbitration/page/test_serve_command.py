@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx
 import pytest
 from disputed import opened
-from served_page import Person, labelled_folder
+from served_page import Person, caller, labelled_folder
 
 from vepa.cli import main
 from vepa.cli.arbitrate_serve import _welcome
@@ -48,7 +47,7 @@ def process(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], d
 
 def person(told: dict, name: str = "ada") -> Person:
     base, _, token = told["links"]["everybody"].partition("/login#")
-    client = httpx.Client(base_url=base, headers={"origin": base}, trust_env=False)
+    client = caller(base)
     answer = client.post("/login", data={"name": name, "token": token})
     assert answer.status_code == 303
     return Person(client)

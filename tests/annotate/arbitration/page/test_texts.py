@@ -6,7 +6,7 @@ import json
 
 import pytest
 from disputed import RULES, dispute
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vepa.annotate.arbitration.page.breaking import FOLD_SIGNS, broken, text_of
@@ -26,6 +26,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.property
+@settings(max_examples=40, deadline=None)
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
 def test_lines_of_json_together_are_the_text(value, indent, plain):
     text = json.dumps([value], indent=indent, ensure_ascii=plain)
