@@ -107,7 +107,7 @@ def test_one_command_makes_every_stage(
     assert version.startswith("tiny-")
     place = Path(told["corpus"]["release"]["folder"])
     assert place == folder / "artifacts" / "corpus" / version
-    assert check(place, None).problems == []
+    assert check(place, None).problems == ()
     assert told["corpus"]["annotation"]["labels"]["origins"] == {
         "scripted": 2 * told["corpus"]["steps"]
     }
@@ -166,7 +166,7 @@ def test_a_persons_verdict_is_a_new_version_and_only_what_follows_is_made(
     assert now["made"] == ["annotate", "evolve-corpus", "release"]
     assert now["before"]["release"]["version"] == before["corpus"]["release"]["version"]
     # The first version stays what it was.
-    assert check(Path(before["corpus"]["release"]["folder"]), None).problems == []
+    assert check(Path(before["corpus"]["release"]["folder"]), None).problems == ()
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(10, marks=[pytest.mark.slow])])
