@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from vepa.cli.console import one_line
+from vepa.cli.findings import counted
 
 if TYPE_CHECKING:
     from vepa.cli.console import Output
@@ -54,7 +55,7 @@ def _flips(output: Output, found: Difference) -> None:
     flips = found.flips
     if not flips.steps:
         return
-    output.text(f"\nsettled labels of {len(flips.steps):,} steps say something else")
+    output.text(f"\nthe settled labels of {counted(len(flips.steps), 'step')} say something else")
     if flips.decisions:
         decisions = list(flips.decisions.items())
         _table(output, "Decisions", ("decision", "steps"), decisions, ("steps",))

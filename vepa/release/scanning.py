@@ -35,6 +35,8 @@ _BINARY = "a file whose text cannot be looked at"
 _BREAKS = re.compile(r"\\+[nrtbf]")
 _SIGNS = re.compile(r"\\+([\"'/])")
 _SHOWN = 3
+#: Names of fields that are told; another may be a secret itself.
+_PLAIN = re.compile(r"[A-Za-z_]{1,32}\d{0,3}")
 #: Whole numbers below this are no number of a card.
 _LARGE = 10**11
 
@@ -255,7 +257,8 @@ def _strings(data: Any) -> list[tuple[str, str | None, str]]:
             found.append((path, key, data))
         elif isinstance(data, dict):
             for name, value in data.items():
-                below = f"{path}.{name}" if path else name
+                shown = name if _PLAIN.fullmatch(name) else masked(name)
+                below = f"{path}.{shown}" if path else shown
                 found.append((below, None, name))
                 walk(value, below, name)
         elif isinstance(data, list):

@@ -138,13 +138,13 @@ class _Reading:
             yield from self.references.see(self.table, record, self.split)
 
     def _parquet(self) -> Iterator[Problem]:
-        import polars
-
         name = parquet_path(self.table, self.split)
         path = self.folder / name
         if not path.is_file():
             return
-        wanted = frame_of(self.table, self._records)
+        wanted = frame_of(self.table, self._records)  # tells when polars is not installed
+        import polars
+
         try:
             found = polars.read_parquet(path.read_bytes())
         except (polars.exceptions.PolarsError, OSError) as error:
