@@ -201,9 +201,8 @@ def _finders() -> tuple[tuple[str, Callable[[str], Any]], ...]:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     except ImportError:
         raise MissingExtraError("detect_secrets", "pipeline") from None
-    by_name: dict[str, Any] = {
-        each.__name__: each for each in get_mapping_from_secret_type_to_class().values()
-    }
+    rules: dict[str, Any] = get_mapping_from_secret_type_to_class()
+    by_name: dict[str, Any] = {rule.__name__: rule for rule in rules.values()}
     library = [(kind, _by_rule(name, by_name[name]())) for name, kind in _LIBRARY.items()]
     own = [(kind, _by_pattern(pattern)) for kind, pattern in _OWN]
     return (*library, *own, ("a secret with its name", _assigned))
