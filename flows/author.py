@@ -21,6 +21,7 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from vepa.collect.authoring import stages
+from vepa.lifecycle import limits
 
 __all__ = ["author"]
 
@@ -33,9 +34,10 @@ def plan(settings: dict[str, Any], project: str | None, artifacts: str | None) -
 
 # Writing and proving are one task: what the proof finds goes back to the model.
 @task(task_run_name="write-{number}", cache_policy=NO_CACHE)
-def write(folder: str, number: int) -> dict[str, Any]:
+def write(folder: str, number: int, asked: list[str]) -> dict[str, Any]:
     """Let the model write one file, and prove it."""
-    return stages.write_one(folder, number)
+    with limits.within(asked):
+        return stages.write_one(folder, number)
 
 
 @flow(name="author", task_runner=ThreadPoolTaskRunner(max_workers=4))
@@ -57,7 +59,8 @@ def author(
     folder, numbers = planned["folder"], planned["numbers"]
     progress: Any = create_progress_artifact(progress=0.0, key="author", description=folder)
     try:
-        written = write.map(unmapped(folder), numbers)
+        asked = limits.limits_of([settings["model"]])
+        written = write.map(unmapped(folder), numbers, unmapped(asked))
         for done, future in enumerate(as_completed(written), 1):
             future.result()
             update_progress_artifact(artifact_id=progress, progress=100.0 * done / len(numbers))

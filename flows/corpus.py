@@ -26,6 +26,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from vepa.annotate.runs import figures as told
 from vepa.annotate.runs import stages as annotation
 from vepa.collect.runs import stages
+from vepa.lifecycle import limits
 
 __all__ = ["annotate", "corpus"]
 
@@ -35,9 +36,10 @@ _OFTEN = 100
 
 # Content-addressed files are the cache: a task that finds its episodes there returns at once.
 @task(task_run_name="collect-{name}", cache_policy=NO_CACHE)
-def collect_task(folder: str, name: str) -> dict[str, Any]:
+def collect_task(folder: str, name: str, asked: list[str]) -> dict[str, Any]:
     """Play the episodes of one task that are not there yet."""
-    return stages.collect_task(folder, name)
+    with limits.within(asked):
+        return stages.collect_task(folder, name)
 
 
 @task(cache_policy=NO_CACHE)
@@ -55,7 +57,7 @@ def write_report(profile: str, project: str | None, artifacts: str | None) -> st
 
 
 @task(task_run_name="annotate-{reader}", cache_policy=NO_CACHE)
-def annotate_reader(folder: str, reader: str) -> dict[str, Any]:
+def annotate_reader(folder: str, reader: str, asked: list[str]) -> dict[str, Any]:
     """Let one annotator judge the steps that it has not judged."""
     progress: Any = create_progress_artifact(
         progress=0.0, key=f"annotate-{reader}", description=folder
@@ -65,7 +67,8 @@ def annotate_reader(folder: str, reader: str) -> dict[str, Any]:
         if done == of or not done % _OFTEN:
             update_progress_artifact(artifact_id=progress, progress=100.0 * done / of)
 
-    return annotation.annotate_reader(folder, reader, tell)
+    with limits.within(asked):
+        return annotation.annotate_reader(folder, reader, tell)
 
 
 @task(cache_policy=NO_CACHE)
@@ -75,9 +78,10 @@ def write_labels(folder: str) -> dict[str, Any]:
 
 
 @task(cache_policy=NO_CACHE)
-def arbitrate(folder: str) -> dict[str, Any]:
+def arbitrate(folder: str, asked: list[str]) -> dict[str, Any]:
     """Let the arbiter settle what is open."""
-    return annotation.arbitrate_open(folder)
+    with limits.within(asked):
+        return annotation.arbitrate_open(folder)
 
 
 @task(cache_policy=NO_CACHE)
@@ -94,13 +98,14 @@ def end_annotation(folder: str, labels: dict[str, Any], measured: Any) -> dict[s
 
 def judged_anew(profile: str, project: str | None, artifacts: str | None) -> dict[str, Any]:
     """Every step that is not judged yet, then all that follows from it."""
+    asked = limits.asked_models(profile, project)
     plan = annotation.begin_annotation(profile, project, artifacts)
-    folder = plan["folder"]
+    folder, readers = plan["folder"], plan["readers"]
     try:
-        judged = annotate_reader.map(unmapped(folder), plan["readers"])
-        judged.result()
+        seats = [asked.seats[reader] for reader in readers]
+        annotate_reader.map(unmapped(folder), readers, seats).result()
         labels = write_labels(folder)
-        arbitrate(folder)
+        arbitrate(folder, asked.arbiter)
         measured = measure_agreement(folder)
         return end_annotation(folder, labels, measured)
     finally:
@@ -165,12 +170,13 @@ def corpus(
         Whether annotators follow at once, where the profile has some.
     """
     began = time.monotonic()
+    asked = limits.asked_models(profile, project).collect
     plan = stages.begin_corpus(profile, project, artifacts)
     folder, names = plan["folder"], plan["tasks"]
     progress: Any = create_progress_artifact(progress=0.0, key="corpus", description=folder)
     rows: list[dict[str, Any]] = []
     try:
-        for future in as_completed(collect_task.map(unmapped(folder), names)):
+        for future in as_completed(collect_task.map(unmapped(folder), names, unmapped(asked))):
             rows.append(future.result())
             update_progress_artifact(artifact_id=progress, progress=100.0 * len(rows) / len(names))
     except BaseException:  # an interrupt too: what ended it is told, not what is missing
