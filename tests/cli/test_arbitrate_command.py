@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -144,6 +145,15 @@ def test_a_verdict_from_the_pipe_stands_at_once(filled, process, place):
     verdict = stands(filled)["errand-0", 1]
     assert (verdict.how, verdict.by) == ("person", ["ada"])
     assert verdict.note == "\x1b[2J looked twice"
+
+
+def test_next_fills_a_queue_that_is_not_there_yet(arbitrate, place, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+    ran = arbitrate("next", "--as", "ada", "--traces", place / "traces.jsonl")
+    assert ran.code == 0, ran.err
+    assert "3 new disputes" in ran.err
+    assert "the step to judge" in ran.out
+    assert "0 verdicts given, 3 still open" in ran.err
 
 
 def test_ctrl_c_at_a_terminal_gives_the_case_back(filled, place):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vepa.cli.arbitrate_exchange import export, gold, import_
-from vepa.cli.arbitrate_serve import serve
+from vepa.cli.arbitrate_serve import fill, serve
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.findings import counted
 
@@ -103,6 +103,12 @@ def next_(
     folder: Folder,
     who: Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.")],
     panel: PanelName = "panel.yaml",
+    traces: Annotated[
+        str | None,
+        typer.Option(
+            "--traces", metavar="TRACES", help="What was annotated: fills the queue with disputes."
+        ),
+    ] = None,
     one: Annotated[bool, typer.Option("--one", help="Leave after one case.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Show results to their end.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="No colour.")] = False,
@@ -123,6 +129,8 @@ def next_(
     output = Output()
     found, rules = load_panel(Project(project), panel)
     _check_free(who, found)
+    if traces is not None:
+        fill(output, folder, rules, traces)
     colour = in_colour(plain, sys.stdout.isatty())
     console = output.console if colour else Console(file=sys.stdout, color_system=None)
     with open_queue(folder, rules.taxonomy) as queue:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vepa.annotate.arbitration.queue import ArbitrationQueue
     from vepa.annotate.panel import Rules
 
-__all__ = ["serve"]
+__all__ = ["fill", "serve"]
 
 #: What the page needs beside the core.
 _NEEDS = ("fastapi", "jinja2", "uvicorn")
@@ -66,7 +66,7 @@ def serve(
     taken = [seat.name for seat in found.seats]
     settings = Settings(host, port, _names(people) if people else (), taken)
     if traces is not None:
-        _fill(output, folder, rules, traces)
+        fill(output, folder, rules, traces)
     with open_queue(folder, rules.taxonomy) as queue:
         before = queue.state()
         server = PageServer(folder, queue, rules, settings, output.note)
@@ -85,7 +85,8 @@ def _check_packages() -> None:
             raise MissingExtraError(name, "pipeline")
 
 
-def _fill(output: Output, folder: Path, rules: Rules, traces: str) -> None:
+def fill(output: Output, folder: Path, rules: Rules, traces: str) -> None:
+    """Put what the annotators see differently into the queue, which is made where there is none."""
     from vepa.annotate.arbitration.desk import fill_queue, read_judged
     from vepa.annotate.arbitration.queue import QUEUE_FILE, ArbitrationQueue
     from vepa.corpus.importing import read_traces
