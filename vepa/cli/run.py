@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -52,15 +51,19 @@ def run(
     A run that was interrupted goes on where it stopped; what is finished is not made again.
     """
     from vepa.bench.runs.run import plan
-    from vepa.cli.run_views import tell_plan, tell_result
+    from vepa.cli.run_plan import tell_lifecycle_plan, tell_plan
+    from vepa.cli.run_views import tell_result
     from vepa.project import Project
 
     out = Output(json)
     place = Project(project)
-    whole = _lifecycle(place, profile)
+    whole = _lifecycle(place, profile, awaiting=dry_run)
+    if whole is not None and dry_run:
+        tell_lifecycle_plan(out, whole)
+        return
     planned = plan(place, profile) if whole is None else whole.benchmark
     if dry_run:
-        tell_plan(out, planned, _corpus_document(whole) if whole else None)
+        tell_plan(out, planned)
         return
     begun = time.monotonic()
     if whole is None:
@@ -73,7 +76,7 @@ def run(
         run_lifecycle(out, whole, fresh=fresh, start=start, verbose=verbose)
 
 
-def _lifecycle(place: Project, profile: str) -> Lifecycle | None:
+def _lifecycle(place: Project, profile: str, *, awaiting: bool) -> Lifecycle | None:
     """The lifecycle of a profile that collects a corpus; None for one that does not."""
     import yaml
 
@@ -86,7 +89,7 @@ def _lifecycle(place: Project, profile: str) -> Lifecycle | None:
         return None
     from vepa.lifecycle.plan import plan_lifecycle
 
-    return plan_lifecycle(place, profile)
+    return plan_lifecycle(place, profile, awaiting=awaiting)
 
 
 def _check_start(start: str | None) -> None:
@@ -98,42 +101,6 @@ def _check_start(start: str | None) -> None:
             where=Where(field="--from"),
             remedy="its only stage is evolve-benchmark; --fresh makes it again",
         )
-
-
-def _corpus_document(whole: Lifecycle) -> dict[str, Any]:
-    """What would be collected and annotated, and what it costs."""
-    from vepa.collect.estimating import estimate_orders
-    from vepa.services.world import load_world
-
-    corpus = whole.corpus
-    assert corpus is not None
-    missing = corpus.missing()
-    world = load_world(corpus.materials.world_file)
-    costs = estimate_orders(missing, corpus.materials, corpus.profile.collect, world)
-    return {
-        "folder": str(corpus.folder),
-        "tasks": len(corpus.orders),
-        "episodes": len(corpus.all_orders),
-        "to_play": len(missing),
-        "offices": corpus.profile.collect.offices,
-        "runtime": corpus.profile.runtime,
-        "models": [asdict(each) for each in costs],
-        "annotation": _annotation_document(whole),
-        "stages": {"all": list(whole.stages), "open": whole.open()},
-    }
-
-
-def _annotation_document(whole: Lifecycle) -> dict[str, Any] | None:
-    """Who would judge; what it costs is told by `vepa annotate --dry-run` once steps are there."""
-    annotation = whole.annotation
-    if annotation is None:
-        return None
-    return {
-        "panel": annotation.profile.panel,
-        "readers": {seat.name: seat.model for seat in annotation.panel.seats},
-        "budget": annotation.panel.budget.model_dump(),
-        "done": annotation.finished,
-    }
 
 
 def _evolve(out: Output, planned: Run, place: Project, *, fresh: bool, verbose: bool) -> bool:

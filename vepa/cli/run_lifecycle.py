@@ -104,5 +104,24 @@ def _grown(whole: Lifecycle, missing: int) -> dict[str, Any]:
         grown["annotation"] = {**(known or {}), "folder": str(annotation.folder)}
         made = released_now(corpus, annotation) if whole.profile.release is not None else None
         if made is not None:
-            grown["release"] = {"version": made.manifest.version, "folder": str(made.folder)}
+            version = made.manifest.version
+            grown["release"] = {
+                "version": version,
+                "folder": str(made.folder),
+                "changes": _changes(whole, version),
+            }
     return grown
+
+
+def _changes(whole: Lifecycle, version: str) -> dict[str, Any] | None:
+    """What the lifecycle's summary says of this release against the one before."""
+    from json import loads
+
+    from vepa.lifecycle.plan import SUMMARY
+
+    try:
+        release = loads((whole.folder / SUMMARY).read_bytes()).get("release", {})
+    except (OSError, ValueError):
+        return None
+    found: dict[str, Any] | None = release.get("changes")
+    return found if release.get("version") == version else None

@@ -1,4 +1,4 @@
-"""What `vepa run` says of a run before it begins and once it is finished."""
+"""What `vepa run` says once it is finished."""
 
 from __future__ import annotations
 
@@ -17,74 +17,9 @@ from vepa.cli.console import Output
 if TYPE_CHECKING:
     from vepa.bench.runs.run import Run
 
-__all__ = ["near", "tell_plan", "tell_result"]
+__all__ = ["near", "tell_result"]
 
 _FIGURES = (*SCALARS, "confusion")
-
-
-def tell_plan(out: Output, planned: Run, corpus: Mapping[str, Any] | None = None) -> None:
-    """What a run would do: `vepa run --dry-run`."""
-    from vepa.bench.comparison import counted, method_name
-    from vepa.bench.runs.conduct import estimate
-
-    expected = estimate(planned)
-    folder = planned.folder
-    done = len(planned.needs) - len(planned.missing)
-    out.document(
-        {
-            "dry_run": True,
-            "id": planned.id,
-            "folder": str(folder),
-            "finished": planned.finished,
-            "stages": {"all": len(planned.needs), "done": done},
-            **expected.to_dict(),
-            **({"corpus": dict(corpus)} if corpus else {}),
-        }
-    )
-    if out.json:
-        return
-    if corpus:
-        _tell_corpus_plan(out, corpus)
-    patches = counted(expected.patches, "patch")
-    rows = [
-        ("run", planned.id),
-        ("rounds", f"{expected.rounds} over {counted(expected.events, 'event')}"),
-        ("feedback", counted(expected.labels, "label")),
-        ("updates", f"{expected.updates}, at most {patches} in all"),
-        ("baselines", ", ".join(method_name(name) for name in expected.baselines) or "none"),
-        ("model calls", str(expected.model_calls)),
-        ("cost", f"{expected.cost_usd:.2f} USD"),
-        ("time", "none" if planned.finished else f"about {max(expected.seconds, 1):.0f} s"),
-        ("done already", f"{done} of {counted(len(planned.needs), 'stage')}"),
-        ("products", f"{near(folder)}/"),
-    ]
-    for name, value in rows:
-        out.text(f"{name:13} {value}")
-    if planned.finished and not (corpus and corpus["to_play"]):
-        out.text("\nNothing is left to do: all products stand; --fresh would make them again.")
-    else:
-        out.text("\nNothing was written. Without --dry-run it runs.")
-
-
-def _tell_corpus_plan(out: Output, corpus: Mapping[str, Any]) -> None:
-    """Episodes, services and cost of what would be collected."""
-    from vepa.bench.comparison import counted
-
-    out.text(f"{'corpus':13} {near(Path(corpus['folder']))}/")
-    out.text(
-        f"{'episodes':13} {corpus['episodes']} over {counted(corpus['tasks'], 'task')}, "
-        f"{corpus['to_play']} to play, {counted(corpus['offices'], 'office')} ({corpus['runtime']})"
-    )
-    open_ = corpus["stages"]["open"]
-    out.text(f"{'stages':13} {', '.join(open_) or 'none'} to make")
-    if corpus.get("annotation"):
-        readers = ", ".join(corpus["annotation"]["readers"].values())
-        out.text(f"{'annotation':13} {corpus['annotation']['panel']}: {readers}")
-    for each in corpus["models"]:
-        price = "price not known" if each["dollars"] is None else f"{each['dollars']:.2f} USD"
-        tokens = f"{each['prompt'] + each['completion']:,} tokens, {price}"
-        out.text(f"{'':13} {each['model']}: {each['episodes']} episodes, {tokens}")
-    out.text("")
 
 
 def tell_result(
@@ -194,7 +129,11 @@ def _tell_corpus(out: Output, corpus: Mapping[str, Any]) -> None:
     if "annotation" in corpus:
         _tell_labels(out, corpus["annotation"])
     if "release" in corpus:
+        from vepa.lifecycle.compared import changes_told
+
         out.text(f"  {'release':17} {corpus['release']['version']}")
+        if told := changes_told(corpus["release"].get("changes")):
+            out.text(f"  {'':17} {told}")
     out.text(f"  {'content hash':17} {corpus['content_sha256']}")
     out.text(f"  {'in':17} {near(Path(corpus['folder']))}/")
     out.text(f"\nReport  {near(Path(corpus['report']))}")

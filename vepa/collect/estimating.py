@@ -63,11 +63,19 @@ def estimate_orders(
                 first = count_tokens(_first(order, materials, world), model)
                 prompt += count * first + GROWTH * count * (count - 1) // 2
                 completion += WRITTEN * count
-        dollars = (
-            0.0 if not prompt else estimate(model, prompt, completion, settings.settings_of(model))
-        )
+        dollars = _priced(model, sum(turns), prompt, completion, settings)
         found.append(Estimate(model, len(mine), sum(turns), prompt, completion, dollars))
     return found
+
+
+def _priced(
+    model: str, requests: int, prompt: int, completion: int, settings: CollectSettings
+) -> float | None:
+    """By the mean request: all of them at once would be priced as one with a long context."""
+    if not prompt:
+        return 0.0
+    each = estimate(model, prompt // requests, completion // requests, settings.settings_of(model))
+    return None if each is None else each * requests
 
 
 def _first(order: Order, materials: Materials, world: World) -> ModelRequest:

@@ -10,17 +10,17 @@ from typing import Any
 import yaml
 
 from vepa.annotate.runs.plan import FIGURES, AnnotationPlan, plan_annotation
-from vepa.bench.runs.profile import corpus_profile, find_profile
+from vepa.bench.runs.profile import corpus_profile, find_events, find_profile, load_profile
 from vepa.bench.runs.run import Run, begin, plan
 from vepa.collect.runs.session import CorpusPlan, plan_corpus
-from vepa.errors import SettingError, Where
+from vepa.errors import InputError, SettingError, Where
 from vepa.files import read_text
 from vepa.lifecycle.profile import LifecycleProfile, read_lifecycle
 from vepa.lifecycle.releasing import POINTER, released_now
 from vepa.policy.schema import nearest
 from vepa.project import Project
 
-__all__ = ["STAGES", "SUMMARY", "Lifecycle", "plan_lifecycle"]
+__all__ = ["PREVIOUS", "STAGES", "SUMMARY", "Lifecycle", "plan_lifecycle"]
 
 #: All stages, in order; a profile has those whose blocks it has.
 STAGES = (
@@ -28,6 +28,8 @@ STAGES = (
 )  # fmt: skip
 #: In the folder of a lifecycle: what all stages left, and when.
 SUMMARY = "lifecycle.json"
+#: The summary before, while stages are made again that were asked for by name.
+PREVIOUS = "lifecycle.before.json"
 #: In the folder of a lifecycle: the run of a deployment that was asked for, by release.
 TRAIN = "train.json"
 #: What a collection writes beside its episodes.
@@ -44,10 +46,12 @@ class Lifecycle:
         The profile: what it is called, where it lies, its own blocks.
     project, artifacts
         Where content is looked up, and where products go.
-    benchmark
-        The policy that evolves on the benchmark's events.
+    evolving
+        The policy that evolves on the benchmark's events; None where some of them are not there.
     corpus, annotation
         What is collected and who judges it; None where the profile has no such block.
+    awaited
+        Files of events that the profile names and that are not there.
     """
 
     name: str
@@ -55,9 +59,23 @@ class Lifecycle:
     profile: LifecycleProfile
     project: Project
     artifacts: Path
-    benchmark: Run
+    evolving: Run | None
     corpus: CorpusPlan | None
     annotation: AnnotationPlan | None
+    awaited: tuple[str, ...] = ()
+
+    @property
+    def benchmark(self) -> Run:
+        """The policy that evolves on the benchmark's events.
+
+        Raises
+        ------
+        SettingError
+            When some of them are not there.
+        """
+        if self.evolving is None:
+            raise _not_there(self.file, self.awaited)
+        return self.evolving
 
     @property
     def folder(self) -> Path:
@@ -99,7 +117,7 @@ class Lifecycle:
                 own = self.own()
                 return own is None or own.finished
             case "evolve-benchmark":
-                return self.benchmark.finished
+                return self.evolving is not None and self.evolving.finished
             case "train":
                 return self.asked_to_train() is not None
             case _:
@@ -157,12 +175,14 @@ class Lifecycle:
             (self.annotation.folder / FIGURES).unlink(missing_ok=True)
         if "release" in later and self.corpus is not None:
             (self.corpus.folder / POINTER).unlink(missing_ok=True)
-        for stage, run in (("evolve-corpus", self.own()), ("evolve-benchmark", self.benchmark)):
+        for stage, run in (("evolve-corpus", self.own()), ("evolve-benchmark", self.evolving)):
             if stage in later and run is not None:
                 begin(run, fresh=True)
         if "train" in later:
             (self.folder / TRAIN).unlink(missing_ok=True)
-        (self.folder / SUMMARY).unlink(missing_ok=True)
+        summary = self.folder / SUMMARY
+        if summary.is_file():  # kept: what is made now is compared with it
+            summary.replace(self.folder / PREVIOUS)
 
     def asked_to_train(self) -> dict[str, Any] | None:
         """The run of a deployment that was asked for on this release; None when none was."""
@@ -177,7 +197,12 @@ class Lifecycle:
 
 
 def plan_lifecycle(
-    project: Project, name: str, *, artifacts: Path | None = None, corpus: CorpusPlan | None = None
+    project: Project,
+    name: str,
+    *,
+    artifacts: Path | None = None,
+    corpus: CorpusPlan | None = None,
+    awaiting: bool = False,
 ) -> Lifecycle:
     """Read a profile and all that it names; writes nothing.
 
@@ -191,6 +216,8 @@ def plan_lifecycle(
         Folder of what runs produce; the project's when left out.
     corpus
         What is collected, where it was planned before.
+    awaiting
+        Plan also where files of events are not there yet: for a forecast.
 
     Raises
     ------
@@ -198,15 +225,36 @@ def plan_lifecycle(
         At the first file that is wrong; names file, line, field and remedy.
     """
     file = find_profile(project, name)
-    benchmark = plan(project, name, artifacts=artifacts)
+    blocks = load_profile(file)
+    awaited = tuple(each for each in blocks.events if not _there(project, each))
+    if awaited and not awaiting:
+        raise _not_there(file, awaited)
+    evolving = None if awaited else plan(project, name, artifacts=artifacts)
     profile, wrong = read_lifecycle(file)
     if wrong:
         raise wrong[0]
     place = artifacts or project.artifacts_path
-    blocks = benchmark.profile
     if corpus is None and blocks.corpus is not None:
         corpus = plan_corpus(project, name, artifacts=artifacts)
     annotation = None
     if blocks.annotate is not None:
         annotation = plan_annotation(project, name, artifacts=artifacts)
-    return Lifecycle(file.stem, file, profile, project, place, benchmark, corpus, annotation)
+    return Lifecycle(
+        file.stem, file, profile, project, place, evolving, corpus, annotation, awaited
+    )
+
+
+def _there(project: Project, events: str) -> bool:
+    try:
+        find_events(project, events)
+    except InputError:
+        return False
+    return True
+
+
+def _not_there(file: Path, awaited: tuple[str, ...]) -> SettingError:
+    return SettingError(
+        f"no such file of events: {', '.join(awaited)}",
+        where=Where(str(file), field="events"),
+        remedy="the comments of the profile say how it is made; it belongs into data/",
+    )

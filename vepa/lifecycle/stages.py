@@ -18,7 +18,8 @@ from vepa.collect.runs.session import CorpusPlan
 from vepa.collect.runs.stages import read_figures
 from vepa.errors import RunError, SettingError, Where
 from vepa.files import write_atomic
-from vepa.lifecycle.plan import SUMMARY, TRAIN, Lifecycle, plan_lifecycle
+from vepa.lifecycle.compared import release_changes
+from vepa.lifecycle.plan import PREVIOUS, SUMMARY, TRAIN, Lifecycle, plan_lifecycle
 from vepa.lifecycle.releasing import release_corpus
 from vepa.lifecycle.report.page import PAGE, lifecycle_report
 from vepa.project import Project
@@ -200,7 +201,7 @@ def summarise(
     """
     lifecycle = _planned(profile, project, artifacts)
     path, page = lifecycle.folder / SUMMARY, lifecycle.folder / PAGE
-    before = _before(path)
+    before = _before(path) or _before(path.with_name(PREVIOUS))
     now: dict[str, Any] = {
         "profile": lifecycle.name,
         "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -219,6 +220,9 @@ def summarise(
     if lifecycle.profile.release is not None:
         folder = Path(release(profile, project, artifacts)["folder"])
         now["release"] = read_manifest(folder).model_dump(mode="json") | {"folder": str(folder)}
+        changes = release_changes(before, folder)
+        if changes is not None:
+            now["release"]["changes"] = changes
     own = lifecycle.own()
     if own is not None:
         now["corpus_policy"] = _run(own)
@@ -229,6 +233,7 @@ def summarise(
     # The page first: where a summary stands, its page does too.
     write_atomic(page, lifecycle_report(now, lifecycle.folder))
     write_atomic(path, json.dumps(now, indent=1, ensure_ascii=False) + "\n")
+    path.with_name(PREVIOUS).unlink(missing_ok=True)
     return {**now, "summary": str(path), "page": str(page)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vepa.bench.baselines import check_families
+from vepa.bench.runs.profile import Profile
 from vepa.bench.runs.run import Run
 from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.errors import MissingExtraError, RunError
@@ -21,6 +22,7 @@ __all__ = [
     "check_packages",
     "conduct",
     "estimate",
+    "guessed_seconds",
     "load_flow",
     "prefect_server",
 ]
@@ -68,17 +70,8 @@ class Estimate:
 def estimate(run: Run) -> Estimate:
     """What is known of a run before it begins; reads the stream, writes nothing."""
     stream, profile = run.stream, run.profile
-    thousands = len(stream.table) / 1000
     left = run.missing
-    seconds = 0.0
-    for stage in left:
-        kind, _, name = stage.partition("-")
-        if kind == "round":
-            seconds += 0.05 + profile.evolution.patches * thousands * _PATCH
-        elif kind == "baseline":
-            seconds += profile.rounds * thousands * _BASELINES.get(name, 0.1)
-        else:
-            seconds += 0.5
+    seconds = guessed_seconds(profile, len(stream.table), left)
     if left:
         seconds += _IMPORT + (0.0 if "PREFECT_API_URL" in os.environ else _SERVER)
     return Estimate(
@@ -92,6 +85,20 @@ def estimate(run: Run) -> Estimate:
         cost_usd=run.cost_usd,
         seconds=round(seconds, 1),
     )
+
+
+def guessed_seconds(profile: Profile, events: int, stages: Iterable[str]) -> float:
+    """How long stages of a run over so many events take, without the start; a rough guess."""
+    thousands, seconds = events / 1000, 0.0
+    for stage in stages:
+        kind, _, name = stage.partition("-")
+        if kind == "round":
+            seconds += 0.05 + profile.evolution.patches * thousands * _PATCH
+        elif kind == "baseline":
+            seconds += profile.rounds * thousands * _BASELINES.get(name, 0.1)
+        else:
+            seconds += 0.5
+    return seconds
 
 
 def check_packages(run: Run) -> None:

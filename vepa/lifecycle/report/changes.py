@@ -49,6 +49,15 @@ _ANNOTATION = {
     "disputes": ("queue", "total"),
     "open disputes": ("queue", "open"),
 }
+#: What became of a release's records.
+_BECAME = {
+    "added": "added", "removed": "removed", "changed": "changed", "moved": "in another split",
+}  # fmt: skip
+#: What annotators say of a content that both releases have.
+_DRIFT = {
+    "decision_changed": "labels of the same content and annotator: another decision",
+    "triggers_changed": "labels of the same content and annotator: other triggers",
+}
 Telling = Callable[[float | None], str]
 Summary = Mapping[str, Any]
 
@@ -127,9 +136,40 @@ def _annotation(before: Summary, now: Summary) -> Iterator[Change]:
 
 def _release(before: Summary, now: Summary) -> Iterator[Change]:
     yield from _texts("Release", "version", before, now, "release", "version")
+    tables = table(now, "release", "changes", "tables")
     for name in _keys(before, now, "release", "rows"):
         rows = _rows(before, name), _rows(now, name)
-        yield from _numbers("Release", f"rows of {name}", *rows, _whole)
+        if told := _records(table(tables, name)):
+            was, are = map(_whole, rows)
+            yield Change("Release", f"rows of {name}", was, are, told)
+        else:
+            yield from _numbers("Release", f"rows of {name}", *rows, _whole)
+    yield from _judged_otherwise(now)
+
+
+def _records(counts: Mapping[str, Any]) -> str:
+    """Records by what became of them; empty where nothing did, or nobody compared."""
+    known = {what: number(counts, what) for what in _BECAME}
+    return ", ".join(f"{count:,.0f} {_BECAME[what]}" for what, count in known.items() if count)
+
+
+def _judged_otherwise(now: Summary) -> Iterator[Change]:
+    """What the release before and this one say otherwise of the same steps."""
+    path = ("release", "changes")
+    steps = number(now, *path, "flips", "steps")
+    if steps:
+        decisions = table(now, *path, "flips", "decisions")
+        told = ", ".join(f"{way} {count}" for way, count in decisions.items() if type(count) is int)
+        words = "steps of both about which something else stands"
+        yield Change("Release", words, NOTHING, _whole(steps), told)
+    for key, words in _DRIFT.items():
+        share = number(now, *path, "drift", key)
+        if share:
+            yield Change("Release", words, NOTHING, percent(share))
+    for key in ("missing", "failed"):
+        if table(now, *path).get(key):
+            told = text(now, *path, "failed") or "its folder is gone"
+            yield Change("Release", "not compared with the one before", NOTHING, NOTHING, told)
 
 
 def _policy(key: str, before: Summary, now: Summary) -> Iterator[Change]:
