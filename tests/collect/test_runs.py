@@ -366,7 +366,10 @@ def test_a_dry_run_tells_the_corpus(
     next(copied.rglob("memo-milk/*.episode.json")).write_text("{}")  # damaged
     document = json.loads(_told(capsys, "--dry-run", "--json").out)
     assert document["dry_run"] is True
-    assert {key: value for key, value in document["corpus"].items() if key != "models"} == {
+    apart = ("models", "annotation", "stages")
+    assert document["corpus"]["annotation"] is None
+    assert document["corpus"]["stages"]["open"][0] == "collect"
+    assert {key: value for key, value in document["corpus"].items() if key not in apart} == {
         "folder": str(copied / "artifacts" / "corpus" / "tiny"),
         "tasks": 2,
         "episodes": 3,

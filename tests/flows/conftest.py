@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,9 +12,12 @@ from typing import Any
 
 import pytest
 from small_runs import PROFILE, SmallProject, vepa
+from tiny_lifecycle import STAGES, lifecycle_project, planned_lifecycle, told_of
+from tiny_office import cache_folder
 
 from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.project import package_content
+from vepa.services.places import Places
 
 
 @pytest.fixture(scope="session")
@@ -77,3 +81,31 @@ def server(prefect_home: Path) -> Iterator[str]:
     """One Prefect server for all tests."""
     with TemporaryServer(prefect_home, quiet_environment(prefect_home)) as running:
         yield running.api_url
+
+
+@pytest.fixture(scope="session")
+def cache() -> Iterator[Places]:
+    """Where the services of the corpora of these tests live."""
+    with cache_folder() as places:
+        yield places
+
+
+@pytest.fixture(scope="session")
+def variables(cache: Places, server: str) -> dict[str, str]:
+    """The environment of a process that collects."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PREFECT_", "VEPA_")) and not name.lower().endswith("_proxy")
+    }
+    return {**kept, "VEPA_CACHE": str(cache.root), "PREFECT_API_URL": server}
+
+
+@pytest.fixture(scope="session")
+def whole(
+    variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any], str]:
+    """A project, what `vepa run --json` told of its lifecycle, and what it said; do not touch."""
+    folder = lifecycle_project(tmp_path_factory.mktemp("whole") / "project")
+    assert planned_lifecycle(folder).open() == STAGES
+    return (folder, *told_of(folder, variables))

@@ -11,14 +11,15 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny_corpus import tiny_project
-from tiny_office import ROOT, cache_folder, write_environment
+from tiny_lifecycle import lifecycle_project, planned_lifecycle
+from tiny_office import ROOT, write_environment
 
+from vepa.corpus.settled import stream_settled
 from vepa.services.places import Places
 from vepa.services.runtimes import processes
 
@@ -39,22 +40,6 @@ from vepa.bench.runs.conduct import load_flow
 flow = load_flow(Path(sys.argv[1], "flows", "corpus.py"), "corpus")
 flow(profile="tiny", project=sys.argv[2], artifacts=str(Path(sys.argv[2], "artifacts")))
 """
-
-
-@pytest.fixture(scope="module")
-def cache() -> Iterator[Places]:
-    with cache_folder() as places:
-        yield places
-
-
-@pytest.fixture(scope="module")
-def variables(cache: Places, server: str) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PREFECT_", "VEPA_")) and not name.lower().endswith("_proxy")
-    }
-    return {**kept, "VEPA_CACHE": str(cache.root), "PREFECT_API_URL": server}
 
 
 def start(folder: Path, variables: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
@@ -104,19 +89,37 @@ def wait_for(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
         time.sleep(0.02)
 
 
+def kill_in_annotation(folder: Path, process: subprocess.Popen[str], draw: random.Random) -> None:
+    """Kill -9 once the second reader has judged so many steps, or a moment after the labels."""
+    labels = folder / "artifacts" / "corpus" / "tiny" / "labels"
+    journal, wanted, wait = labels / "judged" / "b.jsonl", draw.randrange(1, 30), draw.random() / 4
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end and process.poll() is None:
+        judged = journal.read_bytes().count(b"\n") if journal.is_file() else 0
+        if judged >= wanted or (labels / "labels.jsonl").is_file():
+            time.sleep(wait if judged >= wanted else 0.0)
+            process.send_signal(signal.SIGKILL)
+            break
+        time.sleep(0.005)
+    process.communicate(timeout=LIMIT)
+
+
+def queue_total(folder: Path) -> int:
+    """Disputes of a finished lifecycle."""
+    annotation = planned_lifecycle(folder).annotation
+    assert annotation is not None
+    with annotation.queue() as queue:
+        return queue.state().total
+
+
+def standing(folder: Path) -> list[dict[str, Any]]:
+    """What stands about every step; when an arbiter said it is not compared."""
+    path = folder / "artifacts" / "corpus" / "tiny" / "labels" / "settled.jsonl"
+    return [each.model_dump(exclude={"at"}) for each in stream_settled(path)]
+
+
 def nothing_runs(cache: Places) -> None:
     assert [*processes.launchers(cache.root), *processes.leftovers(cache.root)] == []
-
-
-@pytest.fixture(scope="module")
-def whole(
-    variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, dict[str, Any], str]:
-    """A project, what `vepa run --json` told of it, and what it said; look, do not touch."""
-    folder = tiny_project(tmp_path_factory.mktemp("whole"), more=4)
-    code, out, err = ran(folder, variables, "--json")
-    assert code == 0, err
-    return folder, json.loads(out), err
 
 
 def test_the_run_collects_then_evolves_apart(
@@ -214,8 +217,8 @@ def test_killed_and_run_again_it_is_the_same_corpus(
     seed = int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
     sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")
     draw = random.Random(seed)
-    folder, stamps = tiny_project(tmp_path / "killed", more=4), {}
-    for _ in range(kills):
+    folder, stamps = lifecycle_project(tmp_path / "killed"), {}
+    for _ in range(kills):  # while it collects
         process = start_flow(folder, variables)
         wanted = min(len(episodes_of(folder)) + draw.randrange(1 if kills == 1 else 0, 3), 7)
         wait_for(folder, wanted, process)
@@ -224,12 +227,26 @@ def test_killed_and_run_again_it_is_the_same_corpus(
         process.communicate(timeout=LIMIT)
         assert episodes_of(folder).items() >= stamps.items(), "nothing is played again"
         stamps = episodes_of(folder)
+    for _ in range(kills):  # while it annotates, or arbitrates
+        process = start_flow(folder, variables)
+        kill_in_annotation(folder, process, draw)
     process = start_flow(folder, variables)
     _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     assert episodes_of(folder).items() >= stamps.items()
     assert len(episodes_of(folder)) == corpus_of(folder)["episodes"] == 7
     assert corpus_of(folder)["content_sha256"] == whole[1]["corpus"]["content_sha256"]
+    labels = folder / "artifacts" / "corpus" / "tiny" / "labels"
+    for reader in ("a", "b"):
+        lines = (labels / "judged" / f"{reader}.jsonl").read_text().splitlines()
+        items = [json.loads(line)["judged"]["item"] for line in lines]
+        assert len(items) == len(set(items)), "no judgement was asked for twice"
+    annotation = planned_lifecycle(folder).annotation
+    assert annotation is not None
+    with annotation.queue() as queue:
+        given = [each.verdict.item for each in queue.given()]
+    assert len(given) == len(set(given)) == queue_total(whole[0])
+    assert standing(folder) == standing(whole[0])
     nothing_runs(cache)
 
 
