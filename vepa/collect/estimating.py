@@ -54,13 +54,17 @@ def estimate_orders(
     budgets of the settings are what holds.
     """
     found: list[Estimate] = []
+    sizes: dict[tuple[str, str], int] = {}  # seeds of a task begin alike
     for model in dict.fromkeys(order.model for order in orders):
         mine = [order for order in orders if order.model == model]
         turns = [len(order.task.plans["careful"]) for order in mine]
         prompt = completion = 0
         if not model.startswith("scripted/"):
             for order, count in zip(mine, turns, strict=True):
-                first = count_tokens(_first(order, materials, world), model)
+                key = (model, order.task.id)
+                if key not in sizes:
+                    sizes[key] = count_tokens(_first(order, materials, world), model)
+                first = sizes[key]
                 prompt += count * first + GROWTH * count * (count - 1) // 2
                 completion += WRITTEN * count
         dollars = _priced(model, sum(turns), prompt, completion, settings)

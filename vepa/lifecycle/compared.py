@@ -19,6 +19,7 @@ __all__ = ["changes_told", "release_changes"]
 #: Whom a person asks about first.
 _TABLES = ("trajectories", "steps", "labels", "settled")
 _WHAT = ("added", "removed", "changed", "moved")
+_WORDS = {"moved": "in another split"}
 
 
 def release_changes(before: Mapping[str, Any] | None, now: Path) -> dict[str, Any] | None:
@@ -65,7 +66,7 @@ def changes_told(changes: Mapping[str, Any] | None) -> str:
     if changes.get("failed"):
         return f"{since}: not compared: {changes['failed']}"
     parts = [
-        f"{name} {', '.join(f'{rows[what]:,} {what}' for what in _WHAT if rows[what])}"
+        f"{name} {', '.join(_told(rows))}"
         for name in _TABLES
         if any((rows := changes["tables"][name]).values())
     ]
@@ -73,6 +74,12 @@ def changes_told(changes: Mapping[str, Any] | None) -> str:
     if flipped:
         parts.append(f"{flipped:,} judged otherwise")
     return f"{since}: {'; '.join(parts) or 'the same records'}"
+
+
+def _told(rows: Mapping[str, int]) -> Iterator[str]:
+    for what in _WHAT:
+        if rows[what]:
+            yield f"{rows[what]:,} {_WORDS.get(what, what)}"
 
 
 def _short(difference: Difference) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Needs no key and no network, and writes nothing. What stands already counts zero
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -63,29 +63,21 @@ def estimate_lifecycle(whole: Lifecycle) -> Totals:
     """
     open_ = whole.open()
     missing = whole.corpus.missing() if whole.corpus is not None else []
-    found = []
-    for stage in whole.stages:
-        if stage == "report":
-            continue
-        if stage not in open_:
-            found.append(StageCost(stage, made=False))
-            continue
-        match stage:
-            case "collect":
-                found.append(_collect(whole, missing))
-            case "annotate":
-                found.append(_annotate(whole, missing))
-            case "release":
-                steps = _steps(whole)
-                seconds = _RELEASED * steps
-                found.append(StageCost(stage, True, {"steps": steps}, seconds=seconds))
-            case "evolve-corpus":
-                found.append(_evolve_corpus(whole))
-            case "evolve-benchmark":
-                found.append(_evolve_benchmark(whole))
-            case _:
-                found.append(_train(whole))
-    return Totals(tuple(found))
+    made: dict[str, Callable[[], StageCost]] = {
+        "collect": lambda: _collect(whole, missing),
+        "annotate": lambda: _annotate(whole, missing),
+        "release": lambda: _release(whole),
+        "evolve-corpus": lambda: _evolve_corpus(whole),
+        "evolve-benchmark": lambda: _evolve_benchmark(whole),
+        "train": lambda: _train(whole),
+    }
+    return Totals(
+        tuple(
+            made[stage]() if stage in open_ else StageCost(stage, made=False)
+            for stage in whole.stages
+            if stage != "report"
+        )
+    )
 
 
 def _collect(whole: Lifecycle, missing: Sequence[Order]) -> StageCost:
@@ -116,8 +108,9 @@ def _collect(whole: Lifecycle, missing: Sequence[Order]) -> StageCost:
 
 def _annotate(whole: Lifecycle, missing: Sequence[Order]) -> StageCost:
     annotation = whole.annotation
+    assert whole.corpus is not None
     assert annotation is not None
-    counts, shares, seconds = judged_shares(annotation, missing)
+    counts, shares, seconds = judged_shares(annotation, whole.corpus.all_orders, missing)
     limits = annotation.panel.budget
     return StageCost(
         "annotate",
@@ -133,6 +126,11 @@ def _steps(whole: Lifecycle) -> int:
     """Steps of the whole corpus, those that are there among them."""
     assert whole.corpus is not None
     return round(sum(map(steps_of, whole.corpus.all_orders)))
+
+
+def _release(whole: Lifecycle) -> StageCost:
+    steps = _steps(whole)
+    return StageCost("release", made=True, counts={"steps": steps}, seconds=_RELEASED * steps)
 
 
 def _evolve_corpus(whole: Lifecycle) -> StageCost:

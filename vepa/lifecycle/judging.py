@@ -24,17 +24,17 @@ _REPLAYED = 0.007
 
 
 def judged_shares(
-    annotation: AnnotationPlan, missing: Sequence[Order]
+    annotation: AnnotationPlan, orders: Sequence[Order], missing: Sequence[Order]
 ) -> tuple[dict[str, int], tuple[Share, ...], float]:
     """What the readers of a panel would be asked.
 
     Parameters
     ----------
     annotation
-        Who judges. Steps that are collected are counted as they are, and what was judged of them
-        is left out.
-    missing
-        Episodes that are not collected yet; their steps are guessed.
+        Who judges.
+    orders, missing
+        All episodes, and those that are not collected yet. What stands in `trajectories.jsonl` and
+        is not missing is counted as it is, less what was judged of it; the rest is guessed.
 
     Returns
     -------
@@ -44,11 +44,13 @@ def judged_shares(
     counts = {"steps": 0, "contents": 0}
     shares: list[Share] = []
     if annotation.trajectories.is_file():
+        gone = {order.id for order in missing}
+        stand = stream_trajectories(annotation.trajectories)
         known = forecast(
             annotation.panel,
             annotation.rules,
             annotation.folder,
-            stream_trajectories(annotation.trajectories),
+            (each for each in stand if each.id not in gone),
             project=annotation.project,
         )
         counts = {"steps": known.steps, "contents": known.items}
@@ -57,6 +59,8 @@ def judged_shares(
             for each in known.seats
             if annotation.profile.arbiter or each.seat in _annotators(annotation)
         ]
+    else:  # it is written once all episodes are there
+        missing = orders
     if missing:
         contents = round(sum(steps_of(each) * _share_of_contents(each) for each in missing))
         counts["steps"] += round(sum(map(steps_of, missing)))
