@@ -218,14 +218,14 @@ def test_the_schedule_fires_by_itself_and_a_worker_runs_it(
     whole_server: Server, make_project: Callable[..., SmallProject]
 ) -> None:
     project = make_project(SHORT, 60)
-    soon = datetime.now(UTC) + timedelta(seconds=10)
+    soon = datetime.now(UTC) + timedelta(seconds=15)
     anchor = soon.isoformat(timespec="seconds")
+    deployed = whole_server.deploy(project, "--interval", "86400", "--anchor-date", anchor)
+    filtered = {
+        "deployments": {"id": {"any_": [deployed["id"]]}},
+        "sort": "EXPECTED_START_TIME_ASC",
+    }
     with worker(whole_server, "first"):
-        deployed = whole_server.deploy(project, "--interval", "86400", "--anchor-date", anchor)
-        filtered = {
-            "deployments": {"id": {"any_": [deployed["id"]]}},
-            "sort": "EXPECTED_START_TIME_ASC",
-        }
         listed = awaited(lambda: whole_server.post("/flow_runs/filter", filtered))
         first = whole_server.ended(listed[0]["id"])
     log = (whole_server.home / "first.log").read_text()
