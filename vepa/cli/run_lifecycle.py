@@ -19,19 +19,20 @@ def run_lifecycle(
 ) -> None:
     """Do what is to be done, and tell what stands in the end."""
     from vepa.bench.runs.run import begin
-    from vepa.cli.run_views import tell_result
+    from vepa.cli.run_views import near, tell_result
     from vepa.lifecycle.conduct import conduct_lifecycle, prepare
+    from vepa.lifecycle.report.page import PAGE
     from vepa.lifecycle.watching import watched_by
 
     begun = time.monotonic()
-    stood = {"own": (own := whole.own()) is not None and own.finished and not fresh,
-             "benchmark": whole.benchmark.finished and not fresh}  # fmt: skip
     missing = _tell_corpus(out, whole)
-    for run in (own, whole.benchmark) if fresh else ():
+    for run in (whole.own(), whole.benchmark) if fresh else ():
         if run is not None:
             begin(run, fresh=True)
     if start is not None:
         whole.forget(start)
+    # By their ids: labels that changed meanwhile make another run of the corpus' policy.
+    stood = {run.id for run in (whole.own(), whole.benchmark) if run is not None and run.finished}
     if whole.open():
         prepare(whole, out.note)
         try:
@@ -46,12 +47,13 @@ def run_lifecycle(
     tell_result(
         out,
         whole.benchmark,
-        stood["benchmark"],
+        whole.benchmark.id in stood,
         time.monotonic() - begun,
         own=own,
-        own_stood=stood["own"],
+        own_stood=own is not None and own.id in stood,
         corpus=_grown(whole, missing),
     )
+    out.note(f"all stages on one page: {near(whole.folder / PAGE)}")
 
 
 def _tell_corpus(out: Output, whole: Lifecycle) -> int:
