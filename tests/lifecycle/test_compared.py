@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_release import CANARIES, STORIES, small_corpus, small_source
+from small_runs import PROFILE, SmallProject
 
+from vepa.cli.console import Output
+from vepa.cli.run_lifecycle import _changes
+from vepa.cli.run_views import _tell_corpus
 from vepa.corpus.labels import Label, stream_labels, write_labels
+from vepa.lifecycle import stages
 from vepa.lifecycle.compared import changes_told, release_changes
+from vepa.lifecycle.plan import Lifecycle, plan_lifecycle
+from vepa.lifecycle.profile import LifecycleProfile, ReleaseProfile
 from vepa.lifecycle.report.changes import changes
+from vepa.project import Project, package_content
 from vepa.release.building import make_release
 
 pytestmark = pytest.mark.xdist_group("release")
@@ -113,3 +123,88 @@ def test_the_page_says_why_nothing_was_compared() -> None:
     }
     told = {change.what: change for change in changes(summary) or ()}
     assert told["not compared with the one before"].by == "its folder is gone"
+
+
+# --- in a lifecycle: from run to run
+
+#: What a policy leaves; no stage of these tests reads it.
+_RUN: dict[str, Any] = {
+    "id": "small-1",
+    "folder": "runs/small-1",
+    "policy_hash": "0" * 64,
+    "rules": {"archive": 2, "active": 1},
+    "figures": dict.fromkeys(stages._TOLD, 0.5),
+    "confusion": {row: {"allow": 1, "refuse": 1} for row in ("allow", "refuse", "abstain")},
+    "standing": "VEPA is above the best single field.",
+}
+
+
+@pytest.fixture
+def lifecycle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: tuple[Path, Path]
+) -> tuple[Lifecycle, list[Path]]:
+    """A lifecycle that releases, and the release that its next summary finds (the last one)."""
+    project = SmallProject(tmp_path)
+    for file in (project.profile, project.events):
+        file.parent.mkdir(parents=True)
+    project.profile.write_text(PROFILE)
+    source = package_content() / "data" / "assebench_security.events.jsonl"
+    project.events.write_text("".join(source.read_text().splitlines(keepends=True)[:60]))
+    planned = plan_lifecycle(Project(tmp_path), "small", artifacts=tmp_path / "artifacts")
+    whole = replace(planned, profile=LifecycleProfile(release=ReleaseProfile()))
+    released = [versions[0]]
+    monkeypatch.setattr(stages, "_planned", lambda *_: whole)
+    monkeypatch.setattr(stages, "_run", lambda _: _RUN)
+    monkeypatch.setattr(stages, "release", lambda *_: {"folder": str(released[-1])})
+    return whole, released
+
+
+def test_a_summary_keeps_what_changed_since_the_last_run(
+    lifecycle: tuple[Lifecycle, list[Path]], versions: tuple[Path, Path]
+) -> None:
+    whole, released = lifecycle
+    assert "changes" not in stages.summarise("small")["release"]
+    released.append(versions[1])
+    summary = stages.summarise("small")
+    written = json.loads((whole.folder / "lifecycle.json").read_text())
+    assert written["release"]["changes"]["tables"]["trajectories"]["added"] == 1
+    assert "1 added" in Path(summary["page"]).read_text()
+    assert _changes(whole, versions[1].name) == written["release"]["changes"]
+    assert _changes(whole, versions[0].name) is None
+    assert "changes" not in stages.summarise("small")["release"]  # the same once more
+
+
+def test_what_is_made_again_by_name_is_compared_too(
+    lifecycle: tuple[Lifecycle, list[Path]], versions: tuple[Path, Path]
+) -> None:
+    whole, released = lifecycle
+    stages.summarise("small")
+    whole.forget("report")
+    whole.forget("report")  # asked for once more before it was made
+    assert not whole.done("report")
+    released.append(versions[1])
+    summary = stages.summarise("small")
+    assert summary["before"]["release"]["version"] == versions[0].name
+    assert summary["release"]["changes"]["before"] == versions[0].name
+    assert sorted(each.name for each in whole.folder.iterdir()) == [
+        "lifecycle.json", "report.html"
+    ]  # fmt: skip
+
+
+def test_the_terminal_tells_it_in_a_line(
+    versions: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = versions
+    corpus: dict[str, Any] = {
+        "played": 1, "episodes": 8, "tasks": 6, "steps": 24, "by_model": {},
+        "steps_by_trigger": {}, "episodes_by_tripped": {}, "calls_by_environment": {},
+        "spent": {"prompt": 0, "completion": 0, "dollars": 0.0}, "content_sha256": "0" * 64,
+        "folder": "corpus", "report": "corpus/report.html",
+        "release": {"version": new.name, "changes": release_changes(_before(old.name), new)},
+    }  # fmt: skip
+    _tell_corpus(Output(), corpus)
+    told = capsys.readouterr().out
+    assert f"since {old.name}: trajectories 1 added" in told
+    corpus["release"]["changes"] = None
+    _tell_corpus(Output(), corpus)
+    assert "since" not in capsys.readouterr().out
