@@ -236,7 +236,8 @@ def _assumed() -> Iterator[str]:
     yield "that wanders takes more); tokens on the high side, from the text;"
     yield (
         f"{ASSUMED['judged_tokens']:,.0f} tokens to judge a step that is not collected yet, and "
-        f"{ASSUMED['answer_tokens']:.0f} written, as in the demo corpus;"
+        f"{ASSUMED['answer_tokens']:.0f} written, as in the demo corpus "
+        "(models that think before they answer write more);"
     )
     yield (
         f"{ASSUMED['arbiter_share']:.1%} of the contents for the arbiter, as there; every step of "
