@@ -93,6 +93,7 @@ def test_a_persons_verdict_is_a_new_version_and_only_what_follows_is_made(
     assert told["corpus"]["release"]["version"] != before["corpus"]["release"]["version"]
     assert told["already_finished"] is True, "the benchmark's policy does not depend on it"
     assert told["corpus_policy"]["id"] != before["corpus_policy"]["id"]
+    assert told["corpus_policy"]["already_finished"] is False, "it grew anew"
     now = summary_of(folder)
     assert now["made"] == ["annotate", "evolve-corpus", "release"]
     assert now["before"]["release"]["version"] == before["corpus"]["release"]["version"]
