@@ -72,7 +72,8 @@ def _seed() -> int:
     return int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow  # tests/flows/test_corpus_flow.py kills the same collection within its flow
+@pytest.mark.parametrize("kills", [1, 10])
 def test_a_killed_collection_ends_as_the_same_corpus(tmp_path: Path, kills: int) -> None:
     seed = _seed()
     sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")

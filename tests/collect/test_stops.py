@@ -99,6 +99,7 @@ def _agent(seen: Seen) -> Any:
     return Slow("Added; the first says: water the plants.", before=30)
 
 
+@pytest.mark.slow  # tests/flows/test_corpus_flow.py interrupts `vepa run`
 def test_an_interrupt_ends_the_command_at_once(
     tmp_path: Path, pool: OfficePool, keys: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,6 +265,7 @@ def test_an_interrupt_ends_it_and_keeps_what_is_there(
     nothing_runs(cache)
 
 
+@pytest.mark.slow  # tests/collect/test_runs.py: the stages tell the same reasons
 def test_episodes_that_fail_end_it_with_reasons(
     variables: dict[str, str], tmp_path: Path, cache: Places
 ) -> None:
