@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import runpy
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,9 +112,8 @@ def main() -> None:
         make_pools(client)
         make_limits(client, dict(given.limit))
         make_automations(client)
-    sys.stdout.flush()
-    command = ["--no-prompt", "deploy", *(given.deploy or ["--all"])]
-    os.execv(sys.executable, [sys.executable, "-m", "prefect", *command])
+    sys.argv = ["prefect", "--no-prompt", "deploy", *(given.deploy or ["--all"])]
+    runpy.run_module("prefect", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
