@@ -135,6 +135,20 @@ def test_another_panel_or_another_corpus_is_judged_anew(
         stages.begin_annotation(*where(folder))
 
 
+def test_a_queue_that_is_gone_is_filled_and_settled_anew(
+    whole: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(whole[0], folder)
+    planned(folder).queue_file.unlink()
+    assert not planned(folder).judged
+    again = run(folder)
+    assert again["labels"]["asked"] == 0
+    assert again["settled"]["how"] == whole[1]["settled"]["how"]
+    assert again["settled"]["open"] == 0
+    assert planned(folder).finished
+
+
 def test_what_waits_for_people_holds_nothing_up(people: Path) -> None:
     plan = planned(people)
     figures = plan.figures()

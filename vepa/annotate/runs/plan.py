@@ -125,7 +125,10 @@ class AnnotationPlan:
             known is not None
             and self.trajectories.is_file()
             and known.get("inputs") == self.inputs
-            and all((self.folder / name).is_file() for name in (SETTLED, VERDICTS, EVENTS))
+            # Without its queue nobody's verdict would stand: a new one is filled and settled.
+            and all(
+                (self.folder / name).is_file() for name in (SETTLED, VERDICTS, EVENTS, QUEUE_FILE)
+            )
         )
 
     @property
