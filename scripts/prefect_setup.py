@@ -70,7 +70,7 @@ def make_automations(client: SyncPrefectClient) -> None:
     held: list[dict[str, Any]] = client.request("POST", "/automations/filter", json={}).json()
     known = {each["name"]: each["id"] for each in held}
     for each in yaml.safe_load((ROOT / "flows/automations.yaml").read_text())["automations"]:
-        body = AutomationCore.model_validate(each).model_dump(mode="json")
+        body = AutomationCore.model_validate(each).model_dump(mode="json", exclude_unset=True)
         if each["name"] in known:
             place = {"id": known[each["name"]]}
             client.request("PUT", "/automations/{id}", path_params=place, json=body)
