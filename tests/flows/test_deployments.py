@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -67,11 +68,20 @@ class Server:
         wanted = {"PREFECT_API_URL": self.url, "PREFECT_WORKER_QUERY_SECONDS": "1", **more}
         return environment(PREFECT_HOME=str(self.home / "client"), **QUICK, **wanted)
 
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """What the server answers; it says 503 while its database is locked."""
+        end = time.monotonic() + LIMIT
+        while True:
+            answer = self.client.request(method, f"{self.url}{path}", json=body)
+            if answer.status_code != 503 or time.monotonic() > end:
+                return answer.raise_for_status().json()
+            time.sleep(1)
+
     def get(self, path: str) -> Any:
-        return self.client.get(f"{self.url}{path}").raise_for_status().json()
+        return self.ask("GET", path)
 
     def post(self, path: str, body: Any) -> Any:
-        return self.client.post(f"{self.url}{path}", json=body).raise_for_status().json()
+        return self.ask("POST", path, body)
 
     def deploy(self, project: SmallProject, *more: str) -> dict[str, Any]:
         """Set everything up as the shipped script does; the deployment `lifecycle/weekly`."""
@@ -89,7 +99,8 @@ class Server:
         return found
 
     def start(self, deployment: dict[str, Any]) -> str:
-        run: dict[str, Any] = self.post(f"/deployments/{deployment['id']}/create_flow_run", {})
+        key = {"idempotency_key": str(uuid4())}
+        run: dict[str, Any] = self.post(f"/deployments/{deployment['id']}/create_flow_run", key)
         return str(run["id"])
 
     def run(self, flow_run: str) -> dict[str, Any]:
@@ -211,6 +222,21 @@ def test_what_is_shipped_runs_weekly_and_one_at_a_time() -> None:
         assert each["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         file, _, flow = each["entrypoint"].partition(":")
         assert f"\ndef {flow}(" in (ROOT / file).read_text()
+
+
+def test_the_team_file_opens_no_port_and_writes_no_secret() -> None:
+    services = yaml.safe_load((ROOT / "compose.team.yaml").read_text())["services"]
+    assert set(services) == {"database", "server", "worker"}
+    assert services["server"]["image"] == services["worker"]["image"], "one version of Prefect"
+    ports = [port for service in services.values() for port in service.get("ports", [])]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    password = services["database"]["environment"]["POSTGRES_PASSWORD"]
+    assert password.startswith("${VEPA_DATABASE_PASSWORD:?"), "no default"
+    keys = [each for each in services["worker"]["environment"] if "KEY" in each]
+    assert keys
+    assert not any("=" in key for key in keys), "passed on, not written"
+    assert (ROOT / services["server"]["build"]["dockerfile"]).is_file()
 
 
 def test_the_schedule_fires_by_itself_and_a_worker_runs_it(
