@@ -145,7 +145,8 @@ def _tell_labels(out: Output, annotation: Mapping[str, Any]) -> None:
 
     labels, settled, queue = annotation["labels"], annotation["settled"], annotation["queue"]
     shares = ", ".join(
-        f"{count / labels['labels']:.0%} {origin}" for origin, count in labels["origins"].items()
+        f"{count:,} {origin}, {count / labels['labels']:.1%}"
+        for origin, count in labels["origins"].items()
     )
     how = ", ".join(f"{count:,} {name}" for name, count in settled["how"].items())
     out.text(f"  {'labels':17} {labels['labels']:,} by two annotators ({shares or 'none'})")
