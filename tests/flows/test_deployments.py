@@ -239,6 +239,7 @@ def test_the_team_file_opens_no_port_and_writes_no_secret() -> None:
     assert (ROOT / services["server"]["build"]["dockerfile"]).is_file()
 
 
+@pytest.mark.slow
 def test_the_schedule_fires_by_itself_and_a_worker_runs_it(
     whole_server: Server, make_project: Callable[..., SmallProject]
 ) -> None:
