@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,28 @@ def test_the_ledger_stays_empty_for_scripts(tiny: Any, pool: OfficePool, folder:
     collect(folder, *tiny, pool)
     assert not (folder / "ledger.jsonl").exists()
     assert json.loads((folder / "episodes/memo-milk/scripted-careful-0.episode.json").read_text())
+
+
+def test_an_episode_begins_before_it_is_planted(
+    tiny: Any, pool: OfficePool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it hung on how long planting takes which time planted messages have in the answers."""
+    times: list[datetime] = []
+    begun: list[datetime] = []
+    planted, recorder = playing.plant, playing.Recorder
+
+    def slow_plant(*arguments: Any) -> Any:
+        times.append(datetime.now(UTC))
+        return planted(*arguments)
+
+    def watched(*arguments: Any, started: datetime, **more: Any) -> Any:
+        begun.append(started)
+        made = recorder(*arguments, started=started, **more)
+        assert made._session.aliases._started == started
+        return made
+
+    monkeypatch.setattr(playing, "plant", slow_plant)
+    monkeypatch.setattr(playing, "Recorder", watched)
+    result, _ = collect(folder, *tiny, pool)
+    assert result.played == len(begun) == 3
+    assert all(start <= time for start, time in zip(begun, times, strict=True))

@@ -137,6 +137,9 @@ class Player:
     def _take(self, order: Order, office: Office, journal: Journal) -> _Take:
         task, persona = order.task, order.persona
         office.reset(draw=random.Random(order.id))
+        # Taken here: else it would depend on how long planting takes whether what was planted is of
+        # the seed's time or of the episode's.
+        started = datetime.now(UTC)
         planted = plant(office, task, order.id)
         budget = self._budget.child(
             "episode", tokens=self._settings.episode_tokens, seconds=self._settings.seconds
@@ -155,7 +158,7 @@ class Player:
         beside = decoys_of(office, task)
         with Recorder(
             office, persona.account, order.id, offered=offered, about=about, beside=beside,
-            digests=self._materials.digests,
+            digests=self._materials.digests, started=started,
         ) as recorder:  # fmt: skip
             played = play(
                 recorder,

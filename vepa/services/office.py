@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from vepa.errors import InputError, RunError, ServiceError, SettingError, Where
@@ -190,9 +191,12 @@ class Office(RunningServices):
 
     # --- working
 
-    def session(self, role: str | None = None, *, key: str | None = None) -> ToolSession:
+    def session(
+        self, role: str | None = None, *, key: str | None = None, started: datetime | None = None
+    ) -> ToolSession:
         """A new episode's way to the tools, as one account (see `ToolSession`)."""
-        return ToolSession(self, role, key or f"{self.id}-{os.getpid()}-{next(self._episodes)}")
+        key = key or f"{self.id}-{os.getpid()}-{next(self._episodes)}"
+        return ToolSession(self, role, key, started)
 
     # --- inside
 

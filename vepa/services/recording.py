@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from vepa.corpus.tools import ToolMetadata
@@ -88,6 +89,8 @@ class Recorder:
         Tools of this episode alone.
     digests
         Environment -> hash of its files and the world; worked out when left out.
+    started
+        When planting for it began; now when left out.
     """
 
     def __init__(
@@ -100,11 +103,12 @@ class Recorder:
         about: Mapping[str, Any] | None = None,
         beside: Sequence[Beside] = (),
         digests: Mapping[str, str] | None = None,
+        started: datetime | None = None,
     ):
         self._office = office
         self._name = name
         self._about = dict(about or {})
-        self._session: ToolSession = office.session(role, key=name)
+        self._session: ToolSession = office.session(role, key=name, started=started)
         self._premises = premises_of(office.world, role)
         self._places = {
             tool.name: environment

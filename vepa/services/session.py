@@ -87,9 +87,14 @@ class ToolSession:
         The account: a persona role, or `person:ID`; None: each tool's own example account.
     key
         A word that tells this episode from others on the same office (transaction ids).
+    started
+        When the episode began, where that was before now: what was planted for it belongs to it,
+        however long the planting took.
     """
 
-    def __init__(self, office: Workplace, role: str | None, key: str):
+    def __init__(
+        self, office: Workplace, role: str | None, key: str, started: datetime | None = None
+    ):
         self._office = office
         self._role = role
         self._key = key
@@ -100,7 +105,7 @@ class ToolSession:
             for tool in environment.tools
         }
         self.aliases = AliasTable(
-            office.captured(), clock=office.world.now, started=datetime.now(UTC)
+            office.captured(), clock=office.world.now, started=started or datetime.now(UTC)
         )
 
     @property
