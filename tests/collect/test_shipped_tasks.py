@@ -22,7 +22,7 @@ from vepa.services import Office
 from vepa.services.runtimes.process_runtime import ProcessRuntime
 
 #: Drawn anew in every run; the slow test proves them all.
-SAMPLE = 6
+SAMPLE = 20
 #: Triggers whose content must be an inert stand-in.
 INERT = ("generation_of_harmful_offensive_content", "instruction_for_harmful_illegal_activity",
          "generation_of_malicious_executables")  # fmt: skip
@@ -116,12 +116,14 @@ def sample(shipped: tuple[list[Task], Materials]) -> list[Task]:
 
 
 @pytest.mark.integration
+@pytest.mark.xdist_group("shipped-tasks")
+@pytest.mark.parametrize("part", range(4))
 def test_a_sample_does_what_it_says(
-    shipped: tuple[list[Task], Materials], nine: Office, sample: list[Task]
+    shipped: tuple[list[Task], Materials], nine: Office, sample: list[Task], part: int
 ) -> None:
     _, materials = shipped
-    reports = list(prove([nine], sample, materials.personas, materials.prompts))
-    assert len(reports) == SAMPLE
+    reports = list(prove([nine], sample[part::4], materials.personas, materials.prompts))
+    assert len(reports) == SAMPLE // 4
     assert _problems(reports) == []
 
 
