@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vepa.cli.collect_files import check_persona, check_prompt, check_task
+from vepa.cli.deployment_files import check_automations, check_deployments
 from vepa.cli.findings import as_feedback
 from vepa.cli.service_files import check_compose, check_environment, check_seed, check_world
 from vepa.errors import InputError
@@ -208,6 +209,8 @@ def _panel(file: Path, _schemas: Schemas) -> list[Feedback]:
 _SERVICES = ("jinja2", "jsonschema")
 #: The first entry with a matching pattern checks a file.
 ENTRIES = (
+    Entry("deployments", ("prefect.yaml",), check_deployments),
+    Entry("automations", ("flows/automations.yaml",), check_automations),
     Entry(
         "environment",
         ("environments/*/environment.yaml", "*/environments/*/environment.yaml"),
@@ -251,7 +254,7 @@ ENTRIES = (
         extra="services",
     ),
     Entry("prompt", ("prompts/*/prompt.yaml", "*/prompts/*/prompt.yaml"), check_prompt),
-    Entry("compose file", ("compose.services.yaml",), check_compose),
+    Entry("compose file", ("compose.services.yaml", "compose.team.yaml"), check_compose),
     Entry("taxonomy", ("annotation/*taxonomy*.yaml",), _taxonomy),
     Entry("panel", ("annotation/*panel*.yaml",), _panel),
     Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
