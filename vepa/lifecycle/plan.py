@@ -112,7 +112,9 @@ class Lifecycle:
             case "release":
                 assert self.corpus is not None
                 assert self.annotation is not None
-                return released_now(self.corpus, self.annotation) is not None
+                made = released_now(self.corpus, self.annotation)
+                wanted = self.profile.release.name if self.profile.release else None
+                return made is not None and made.manifest.name == (wanted or self.corpus.name)
             case "evolve-corpus":
                 own = self.own()
                 return own is None or own.finished

@@ -51,7 +51,7 @@ def release_corpus(
         When it is not annotated, or holds a secret that is no canary.
     """
     standing = released_now(corpus, annotation)
-    if standing is not None:
+    if standing is not None and standing.manifest.name == (name or corpus.name):
         return standing
     inputs = _inputs(corpus, annotation)
     canaries = load_world(corpus.materials.world_file).canaries()
