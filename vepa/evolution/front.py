@@ -12,7 +12,7 @@ from vepa.errors import PolicyError
 from vepa.evolution.archive import Archive
 from vepa.evolution.origin import dated
 from vepa.evolution.proposers import Proposer, Request, proposer
-from vepa.evolution.proposers.base import Rejection
+from vepa.evolution.proposers.base import Malformed, Rejection
 from vepa.evolution.scoring import Score, Scorer
 from vepa.evolution.settings import EvolutionSettings
 from vepa.policy.authority import Authority
@@ -48,18 +48,23 @@ class Candidate:
     score: Score
     size: int
     rejected: list[Rejection] = field(default_factory=list)
+    tried: list[tuple[Patch, Score]] = field(default_factory=list)
     exhausted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One patch that was tried: on which candidate, what the verifier said, what it scored."""
+    """One patch that was tried: on which candidate, what the verifier said, what it scored.
+
+    `written` is set, and the patch empty, where what was offered is no patch at all.
+    """
 
     number: int
     base: int
     patch: Patch
     feedback: tuple[Feedback, ...]
     score: Score | None
+    written: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The attempt as JSON data."""
@@ -71,6 +76,7 @@ class Attempt:
             "verified": self.score is not None,
             "feedback": [item.to_dict() for item in self.feedback],
             "score": self.score.to_dict() if self.score else None,
+            **({"written": self.written} if self.written else {}),
         }
 
 
@@ -100,6 +106,7 @@ class Search:
         self.root = root
         self.attempts: list[Attempt] = []
         self.notes: list[str] = []
+        self.turn = self.asked = 0
         self.known: set[Hashable] = {tuple(sorted((rule.id, rule.key) for rule in parent.rules))}
         self.behaviours = {self._behaviour(parent)}
 
@@ -109,10 +116,13 @@ class Search:
             base = self._choose()
             if base is None:
                 return
+            self.turn += 1
             proposal = self.source.propose(self._request(base))
+            self.asked += proposal.asked
             if proposal.note and proposal.note not in self.notes:
                 self.notes.append(proposal.note)
             fresh = [self._try(base, patch) for patch in proposal.patches]
+            fresh += [self._turn_down(base, found) for found in proposal.malformed]
             # A rejection is news as well: the proposer is asked again, so that it hears of it.
             base.exhausted = not any(fresh)
 
@@ -181,6 +191,8 @@ class Search:
             self.round,
             self._left(),
             self.rng,
+            tuple(base.tried),
+            self.turn,
         )
 
     def _packet(self, members: int) -> tuple[int, ...]:
@@ -205,11 +217,25 @@ class Search:
             return True
         score = self._score(policy)
         self.attempts.append(Attempt(number, base.number, patch, (), score))
+        base.tried.append((patch, score))
         if self._behaviour(policy) in self.behaviours:
             return True  # other names for what is there already
         self.behaviours.add(self._behaviour(policy))
         size = edit_size(self.root.policy, policy)
         self._keep(Candidate(number, policy, (*base.chain, patch), score, size))
+        return True
+
+    def _turn_down(self, base: Candidate, found: Malformed) -> bool:
+        """Count what is no patch; False when it repeats an earlier one, or nothing is left."""
+        mark = (base.number, "malformed", found.written)
+        if mark in self.known or not self._left():
+            return False
+        self.known.add(mark)
+        number, none = len(self.attempts) + 1, Patch(())
+        self.attempts.append(
+            Attempt(number, base.number, none, found.feedback, None, found.written)
+        )
+        base.rejected.append(Rejection(none, found.feedback, found.written))
         return True
 
     def _mark(self, base: Candidate, patch: Patch) -> Hashable:

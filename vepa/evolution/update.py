@@ -45,6 +45,8 @@ class Update:
         active ones alone.
     notes
         What the proposer said beside its patches.
+    questions
+        That were asked of a language model.
     """
 
     round: int
@@ -58,6 +60,7 @@ class Update:
     score: Score
     active_score: Score
     notes: tuple[str, ...] = ()
+    questions: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The record of the round as JSON data; `rebuild` reads it."""
@@ -81,6 +84,7 @@ class Update:
             "front": [{"candidate": at, **score.to_dict()} for at, score in self.front],
             "attempts": [attempt.to_dict() for attempt in self.attempts],
             "notes": list(self.notes),
+            "questions": self.questions,
         }
 
 
@@ -131,6 +135,7 @@ def update(
         best.score,
         scorer.score(policy.active),
         tuple(search.notes),
+        search.asked,
     )
 
 

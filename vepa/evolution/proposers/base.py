@@ -7,19 +7,40 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vepa.evolution.archive import Archive
+from vepa.evolution.scoring import Score
 from vepa.policy.authority import Authority
 from vepa.policy.feedback import Feedback
 from vepa.policy.patches import Patch
 from vepa.policy.policy import Policy
 
-__all__ = ["Proposal", "Proposer", "Rejection", "Request"]
+__all__ = ["Malformed", "Proposal", "Proposer", "Rejection", "Request"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """An earlier patch on the same parent, and what the verifier said of it."""
+    """An earlier patch on the same parent, and what the verifier said of it.
+
+    `written` is set, and the patch empty, where there was no patch to be read in it.
+    """
 
     patch: Patch
+    feedback: tuple[Feedback, ...]
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """What was offered as a patch and cannot be read as one.
+
+    Attributes
+    ----------
+    written
+        As it was written, shortened.
+    feedback
+        Why it is none; at least one finding.
+    """
+
+    written: str
     feedback: tuple[Feedback, ...]
 
 
@@ -45,6 +66,10 @@ class Request:
         Patches that may still be tried.
     rng
         Seeded; the only source of randomness.
+    tried
+        Earlier patches of this parent that were verified, and what they scored.
+    turn
+        How often the proposer has been asked in this update, this time included.
     """
 
     parent: Policy
@@ -56,6 +81,8 @@ class Request:
     round: int
     limit: int
     rng: random.Random
+    tried: tuple[tuple[Patch, Score], ...] = ()
+    turn: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +95,16 @@ class Proposal:
         Focused patches of the parent, best first; empty when it has none to offer.
     note
         Where the typed fields cannot tell repair from keep, the explanation.
+    malformed
+        What was offered and is no patch; each counts as one that was tried.
+    asked
+        Questions to a language model that the answer took.
     """
 
     patches: tuple[Patch, ...]
     note: str = ""
+    malformed: tuple[Malformed, ...] = ()
+    asked: int = 0
 
 
 class Proposer(Protocol):

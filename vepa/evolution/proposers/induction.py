@@ -29,7 +29,11 @@ class Induction:
 
     def propose(self, request: Request) -> Proposal:
         """The whole plan first, then each of its steps alone."""
-        bench = Workbench(request.archive, request.authority)
+        return self.seeded(request, ())
+
+    def seeded(self, request: Request, seeds: Sequence[Piece]) -> Proposal:
+        """The same by a search that somebody else's ideas are laid before."""
+        bench = Workbench(request.archive, request.authority, seeds)
         # Where evidence begins anew with a rule, one that stays is worth more than a better one.
         stays = not request.authority.retrospective
         known = [rule.key for rule in request.parent.rules] if stays else []

@@ -53,6 +53,8 @@ class Workbench:
         The examples.
     authority
         The gate that rules will have to pass.
+    seeds
+        Rules that somebody thinks worth having; the search looks at them, and starts from them too.
 
     Attributes
     ----------
@@ -61,7 +63,7 @@ class Workbench:
         of a spotless rule, by decision.
     """
 
-    def __init__(self, archive: Archive, authority: Authority):
+    def __init__(self, archive: Archive, authority: Authority, seeds: Sequence[Piece] = ()):
         self.authority = authority
         self.schema: Schema = archive.table.schema
         self.ground, weights = _ground(archive.table, archive.context)
@@ -71,6 +73,7 @@ class Workbench:
         }
         self.least = {decision: _support_needed(authority, decision) for decision in DECISIONS}
         self.labelled = {"allow": archive.allow, "refuse": archive.refuse}
+        self.seeds = tuple(dict.fromkeys(seeds))
 
     def evidence(self, piece: Piece) -> Evidence:
         """Labelled examples for and against, whenever they came."""
@@ -131,7 +134,7 @@ class Workbench:
             aim = self.aim(decision, beside)
             rivals = [masks for other, masks in beside if other != decision]
             best: tuple[float, Masks] | None = None
-            for found in self.ground.beam(aim) or [self._everything(aim)]:
+            for found in self._candidates(decision, aim):
                 if found.utility < self.least[decision] or (best and found.utility < best[0]):
                     break
                 cut = self.ground.repaired(found.masks, rivals, aim)
@@ -143,6 +146,15 @@ class Workbench:
             if best:
                 piece = (decision, self.widened((decision, best[1]), rivals))
                 yield self.value(piece, beside), piece
+
+    def _candidates(self, decision: RuleDecision, aim: Aim) -> list[Found]:
+        """What the search finds from nothing and from the seeds, best first."""
+        found = self.ground.beam(aim) or [self._everything(aim)]
+        seeds = [masks for wanted, masks in self.seeds if wanted == decision]
+        for masks in seeds:
+            found.append(Found(masks, self.ground.utility(masks, aim)))
+            found += self.ground.beam(aim, masks, depth=2)
+        return sorted(found, key=lambda item: (-item.utility, item.masks)) if seeds else found
 
     def _everything(self, aim: Aim) -> Found:
         """What is left when no refinement sheds anything: all of it, to be cut free of rivals."""
