@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from vepa.annotate.items import StepItem, items_of
 from vepa.corpus.tools import ToolMetadata
 from vepa.corpus.trajectory import Trajectory
+from vepa.llm.spelling import Writer
 from vepa.parsing.llm.lines import known_line, offered_tools, operator_line, step_line
-from vepa.parsing.llm.spelling import Writer
 
 __all__ = ["Batch", "make_batches"]
 

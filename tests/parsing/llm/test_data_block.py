@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from odd_traces import TEXTS, traces
 
 from vepa.corpus.trajectory import Trajectory
+from vepa.llm.spelling import Writer, spell
 from vepa.parsing.llm import LLMParser
 from vepa.parsing.llm.lines import whole_lines
-from vepa.parsing.llm.spelling import Writer, spell
 
 PARSER = LLMParser(None)
 #: All of the planes where signs are; of the others some.

@@ -10,6 +10,7 @@ from vepa.errors import SettingError, Where
 from vepa.files import sha256_of
 from vepa.llm.messages import Message, ModelRequest
 from vepa.llm.prices import count_tokens
+from vepa.llm.spelling import LEFT_OUT, Writer
 from vepa.parsing.llm.lines import (
     known_line,
     offered_tools,
@@ -18,7 +19,6 @@ from vepa.parsing.llm.lines import (
     tool_line,
     whole_lines,
 )
-from vepa.parsing.llm.spelling import LEFT_OUT, Writer
 from vepa.parsing.llm.weighing import Weights, weigh
 
 __all__ = ["LEAST_TOKENS", "Excerpt", "excerpt", "tokens_of"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from vepa.corpus.tools import ToolMetadata
 from vepa.corpus.trajectory import OfferedTool, Premises, Step, Trajectory
-from vepa.parsing.llm.spelling import Writer
+from vepa.llm.spelling import Writer
 
 __all__ = ["known_line", "offered_tools", "operator_line", "step_line", "tool_line", "whole_lines"]
 
