@@ -23,19 +23,26 @@ def release_corpus(
     folder: Path,
     root: Path,
     tell: Callable[[str], None] = lambda _: None,
+    *,
+    name: str | None = None,
 ) -> Released:
     """Make the release of a corpus; one with the same content is left as it is.
+
+    `vepa corpus release` and the lifecycle both end here: what was planted for the tasks decides
+    the splits and with them the version.
 
     Parameters
     ----------
     project
         Whose tasks were played, and whose world lists the canaries.
     folder
-        Of the corpus; the release has its name.
+        Of the corpus.
     root
         The release becomes a folder in it, named by its version.
     tell
         Told what is being done.
+    name
+        Versions begin with it; the folder's name when left out.
 
     Raises
     ------
@@ -44,11 +51,11 @@ def release_corpus(
     SettingError
         When a task or the world cannot be read.
     """
-    names = {each.parent.name for each in folder.glob("episodes/*/*.json")}
-    planted = planted_texts(project, names)
-    if unknown := len(names - planted.keys()):
+    tasks = {each.parent.name for each in folder.glob("episodes/*/*.json")}
+    planted = planted_texts(project, tasks)
+    if unknown := len(tasks - planted.keys()):
         tell(f"{unknown} of the corpus' tasks are not in this project: nobody knows their bait")
-    source = CorpusSource(folder.resolve().name, folder, planted)
+    source = CorpusSource(name or folder.resolve().name, folder, planted)
     return make_release(source, root, canaries_of(project), tell)
 
 
@@ -84,10 +91,7 @@ def planted_texts(project: Project, names: Collection[str]) -> dict[str, list[st
 
 
 def texts_of(task: Task) -> list[str]:
-    """Every sentence that a task puts into a service or a tool, templates as they stand.
-
-    Two releases of one corpus have the same version only if both go by this.
-    """
+    """Every sentence that a task puts into a service or a tool, templates as they stand."""
     planted: list[Any] = [[each.arguments, each.steps] for each in task.planted]
     planted += [[each.description, each.says, each.arguments] for each in task.decoys]
     texts = (text for text in _strings(planted) if len(text.split()) >= _WORDS)

@@ -7,37 +7,32 @@ from collections.abc import Callable
 from typing import Any
 
 from vepa.annotate.runs.plan import AnnotationPlan
-from vepa.collect.releasing import texts_of
+from vepa.collect.releasing import release_corpus
 from vepa.collect.runs.session import CorpusPlan
 from vepa.files import canonical_json, sha256_of, write_atomic
-from vepa.release.building import Released, make_release
+from vepa.project import Project
+from vepa.release.building import Released
 from vepa.release.layout import MANIFEST, read_manifest
-from vepa.release.source import CorpusSource
-from vepa.services.world import load_world
 
-__all__ = ["POINTER", "corpus_source", "release_corpus", "released_now"]
+__all__ = ["POINTER", "release_planned", "released_now"]
 
 #: In the folder of a corpus: which release was made of it, and from what.
 POINTER = "release.json"
 
 
-def corpus_source(corpus: CorpusPlan, name: str | None = None) -> CorpusSource:
-    """The corpus of a plan as a source of releases, with what its tasks plant."""
-    tasks = [orders[0].task for orders in corpus.orders.values() if orders]
-    planted = {task.id: texts_of(task) for task in tasks}
-    return CorpusSource(name or corpus.name, corpus.folder, planted)
-
-
-def release_corpus(
+def release_planned(
+    project: Project,
     corpus: CorpusPlan,
     annotation: AnnotationPlan,
     name: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Released:
-    """Release a corpus as it is annotated now; the same content is the same release.
+    """Release a corpus as it is annotated now, and note from what; one that stands is left.
 
     Parameters
     ----------
+    project
+        As in `vepa.collect.releasing.release_corpus`.
     corpus, annotation
         Collected and annotated.
     name
@@ -50,12 +45,12 @@ def release_corpus(
     InputError
         When it is not annotated, or holds a secret that is no canary.
     """
+    name = name or corpus.name
     standing = released_now(corpus, annotation)
-    if standing is not None and standing.manifest.name == (name or corpus.name):
+    if standing is not None and standing.manifest.name == name:
         return standing
     inputs = _inputs(corpus, annotation)
-    canaries = load_world(corpus.materials.world_file).canaries()
-    made = make_release(corpus_source(corpus, name), corpus.folder.parent, canaries, tell)
+    made = release_corpus(project, corpus.folder, corpus.folder.parent, tell, name=name)
     pointer = {"inputs": inputs, "version": made.manifest.version}
     write_atomic(corpus.folder / POINTER, json.dumps(pointer, indent=1) + "\n")
     return made

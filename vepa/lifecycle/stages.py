@@ -20,7 +20,7 @@ from vepa.errors import RunError, SettingError, Where
 from vepa.files import write_atomic
 from vepa.lifecycle.compared import release_changes
 from vepa.lifecycle.plan import PREVIOUS, SUMMARY, TRAIN, Lifecycle, plan_lifecycle
-from vepa.lifecycle.releasing import release_corpus
+from vepa.lifecycle.releasing import release_planned
 from vepa.lifecycle.report.page import PAGE, lifecycle_report
 from vepa.project import Project
 from vepa.release.layout import read_manifest
@@ -142,8 +142,11 @@ def release(
             remedy="give it the blocks `corpus`, `annotate` and `release`",
         )
     wanted = lifecycle.profile.release
-    made = release_corpus(
-        lifecycle.corpus, lifecycle.annotation, None if wanted is None else wanted.name
+    made = release_planned(
+        lifecycle.project,
+        lifecycle.corpus,
+        lifecycle.annotation,
+        None if wanted is None else wanted.name,
     )
     return {
         "version": made.manifest.version,
