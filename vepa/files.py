@@ -26,6 +26,7 @@ __all__ = [
     "sha256_of",
     "utf8_text",
     "write_atomic",
+    "write_changed",
     "write_output",
     "writing_atomic",
     "writing_output",
@@ -182,6 +183,12 @@ def write_atomic(path: str | Path, data: str | bytes) -> Path:
     with writing_atomic(path) as stream:
         stream.write(data.encode("utf-8") if isinstance(data, str) else data)
     return Path(path)
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Write a file as `write_atomic` does; one that says the same already is not touched."""
+    if not path.is_file() or path.read_bytes() != text.encode():
+        write_atomic(path, text)
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+import time
+from typing import TYPE_CHECKING
+
+from vepa.cli.looking import Looking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelWatcher"]
 
-#: Seconds between two looks; lines are told less often where there is no terminal.
-_LOOK, _TELL = 0.5, 10.0
+#: Seconds between two lines where there is no terminal.
+_TELL = 10.0
 
 
-class LabelWatcher:
+class LabelWatcher(Looking):
     """Shows on stderr how many judgements are there, as they come.
 
     Parameters
@@ -27,51 +28,28 @@ class LabelWatcher:
     """
 
     def __init__(self, plan: AnnotationPlan):
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
+        super().__init__("annotators begin", None, 0.5)
         self.files = {
             seat.name: plan.folder / "judged" / f"{seat.name}.jsonl"
             for seat in plan.panel.annotators
         }
         self.lines = dict.fromkeys(self.files, 0)
         self.read = dict.fromkeys(self.files, 0)
-        self.stop = threading.Event()
-        self.progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            console=Console(stderr=True, highlight=False),
-            transient=True,
-        )
-        self.task = self.progress.add_task("annotators begin", total=None)
-        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.told, self.due = "", 0.0
 
-    def __enter__(self) -> Self:
-        self.progress.start()
-        self.thread.start()
-        return self
+    def begin(self) -> None:
+        """The first line waits as long as the others."""
+        self.due = time.monotonic() + _TELL
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop.set()
-        self.thread.join()
-        self.progress.stop()
-
-    def _watch(self) -> None:
-        told, waited = "", 0.0
-        while not self.stop.wait(_LOOK):
-            waited += _LOOK
-            text = self._text()
-            self.progress.update(self.task, description=text)
-            plain = not self.progress.console.is_terminal
-            if plain and text != told and waited >= _TELL:
-                told, waited = text, 0.0
-                self.progress.console.print(text, markup=False, soft_wrap=True)
+    def look(self, *, last: bool = False) -> None:
+        """Count the judgements; the end of the work is told by others."""
+        if last:
+            return
+        text = self._text()
+        self.progress.update(self.task, description=text)
+        if not self.on_terminal and text != self.told and time.monotonic() >= self.due:
+            self.told, self.due = text, time.monotonic() + _TELL
+            self.say(text)
 
     def _text(self) -> str:
         """Judgements of each annotator."""

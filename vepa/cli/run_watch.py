@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from collections.abc import Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from vepa.cli.looking import Looking
 from vepa.cli.run_views import near
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["EpisodeWatcher", "Watcher", "corpus_line", "line"]
 
 
-class Watcher:
+class Watcher(Looking):
     """Shows on stderr what appears in a run's folder, as it appears.
 
     Parameters
@@ -28,57 +28,25 @@ class Watcher:
     """
 
     def __init__(self, planned: Run):
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
+        super().__init__("starting Prefect", len(planned.needs), 0.1)
         self.run = planned
-        self.store = planned.store
         self.shown: set[str] = set()
-        self.stop = threading.Event()
-        self.progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True, highlight=False),
-            transient=True,
-        )
-        self.task = self.progress.add_task("starting Prefect", total=len(planned.needs))
-        self.thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Self:
+    def begin(self) -> None:
+        """Say which run it is, and show what was done before."""
         from vepa.bench.comparison import counted
 
-        self.progress.start()
-        console = self.progress.console
-        console.print(
-            f"run {self.run.id} in {near(self.run.folder)}/", markup=False, soft_wrap=True
-        )
+        self.say(f"run {self.run.id} in {near(self.run.folder)}/")
         kept = [stage for stage in self.run.needs if self.run.done(stage)]
         for stage in kept:
             self._show(stage)
         if kept:
             were = "was" if len(kept) == 1 else "were"
-            console.print(f"{counted(len(kept), 'stage')} {were} done before; going on")
-        self.thread.start()
-        return self
+            self.say(f"{counted(len(kept), 'stage')} {were} done before; going on")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop.set()
-        self.thread.join()
-        self._look()
-        self.progress.stop()
-
-    def _watch(self) -> None:
-        while not self.stop.wait(0.1):
-            self._look()
-
-    def _look(self) -> None:
+    def look(self, *, last: bool = False) -> None:
+        """Show stages that are done now."""
+        del last
         for stage in self.run.needs:
             # Only what comes next can appear; a damaged stage shows when it was made again.
             if stage not in self.shown and not self._show(stage):
@@ -91,12 +59,12 @@ class Watcher:
         self.shown.add(stage)
         text = line(stage, record.figures)
         if text:
-            self.progress.console.print(text, markup=False, soft_wrap=True)
+            self.say(text)
         self.progress.update(self.task, completed=len(self.shown), description=f"{stage} done")
         return True
 
 
-class EpisodeWatcher:
+class EpisodeWatcher(Looking):
     """Shows on stderr how many episodes are there, as they appear.
 
     Parameters
@@ -108,65 +76,25 @@ class EpisodeWatcher:
     """
 
     def __init__(self, plan: CorpusPlan, missing: int):
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            SpinnerColumn,
-            TextColumn,
-            TimeElapsedColumn,
-        )
-
         self.files = [plan.folder / "episodes" / order.file for order in plan.all_orders]
+        super().__init__("episodes", len(self.files), 0.5, counted=True)
         self.missing = missing
         self.began, self.told = 0.0, 0
-        self.stop = threading.Event()
-        self.progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True, highlight=False),
-            transient=True,
-        )
-        self.task = self.progress.add_task("episodes", total=len(self.files))
-        self.thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Self:
-        import time
-
+    def begin(self) -> None:
+        """What is written from now on is new."""
         self.began = time.time()
-        self.progress.start()
-        self.thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop.set()
-        self.thread.join()
-        self._look(last=True)
-        self.progress.stop()
-
-    def _watch(self) -> None:
-        while not self.stop.wait(0.5):
-            self._look()
-
-    def _look(self, *, last: bool = False) -> None:
+    def look(self, *, last: bool = False) -> None:
+        """Count the episodes that are new."""
         new = sum(self._is_new(path) for path in self.files)
         there = len(self.files) - self.missing + new
         self.progress.update(self.task, completed=there)
         # Without a terminal the bar is not drawn: a line now and then shows that it goes on.
         due = new - self.told >= max(1, len(self.files) // 10) or (last and new > self.told)
-        if due and not self.progress.console.is_terminal:
+        if due and not self.on_terminal:
             self.told = new
-            text = f"{there} of {len(self.files)} episodes"
-            self.progress.console.print(text, markup=False, soft_wrap=True)
+            self.say(f"{there} of {len(self.files)} episodes")
 
     def _is_new(self, path: Path) -> bool:
         try:

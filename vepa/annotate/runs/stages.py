@@ -20,12 +20,12 @@ from vepa.annotate.runs.plan import (
     verdicts_hash,
 )
 from vepa.annotate.runs.session import close_session, open_session, session_of
+from vepa.bench.runs.blocks import planned
 from vepa.bench.runs.profile import corpus_profile
 from vepa.corpus.events import stream_events
 from vepa.corpus.labels import stream_labels
-from vepa.errors import SettingError, Where
-from vepa.files import write_atomic
-from vepa.project import Project
+from vepa.errors import SettingError
+from vepa.files import write_atomic, write_changed
 
 __all__ = [
     "annotate_reader",
@@ -212,35 +212,21 @@ def _settle(plan: AnnotationPlan, about: Mapping[str, Any]) -> dict[str, Any]:
         settled_events(stream_events(plan.corpus / "events.step.jsonl"), settlement.settled)
     )
     lines = [event.model_dump_json(exclude_none=True) + "\n" for event in events]
-    _write(plan.folder / EVENTS, "".join(lines))
+    write_changed(plan.folder / EVENTS, "".join(lines))
     profile = corpus_profile(plan.file, plan.name, plan.folder / EVENTS) if events else None
     if profile is None:
         (plan.corpus / "evolve.yaml").unlink(missing_ok=True)
     else:
-        _write(plan.corpus / "evolve.yaml", profile)
+        write_changed(plan.corpus / "evolve.yaml", profile)
     figures = {
         **about,
         "queue": state.document(),
         "settled": settled_figures(settlement, plan.rules.taxonomy.keys),
         "verdicts": verdicts,
     }
-    _write(plan.folder / FIGURES, pretty(figures))
+    write_changed(plan.folder / FIGURES, pretty(figures))
     return {**figures, "folder": str(plan.folder)}
 
 
 def _planned(profile: str, project: str | None, artifacts: str | None) -> AnnotationPlan:
-    place = Path(artifacts) if artifacts else None
-    plan = plan_annotation(Project(project), profile, artifacts=place)
-    if plan is None:
-        raise SettingError(
-            f"profile {profile!r} annotates nothing",
-            where=Where(field="annotate"),
-            remedy="give it a block `annotate`, as flows/profiles/demo.yaml has",
-        )
-    return plan
-
-
-def _write(path: Path, text: str) -> None:
-    """Atomically; what is there already, byte for byte, is not touched."""
-    if not path.is_file() or path.read_bytes() != text.encode():
-        write_atomic(path, text)
+    return planned(plan_annotation, profile, project, artifacts, block="annotate", does="annotates")

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from vepa.bench.runs.blocks import planned
 from vepa.bench.runs.profile import corpus_profile
 from vepa.collect.report.page import corpus_report
 from vepa.collect.runs.products import (
@@ -21,9 +22,8 @@ from vepa.collect.runs.products import (
 from vepa.collect.runs.session import CorpusPlan, CorpusSession, plan_corpus
 from vepa.corpus.episode import Episode
 from vepa.corpus.events import EventRecord, stream_events
-from vepa.errors import RunError, SettingError, Where
-from vepa.files import read_text, write_atomic
-from vepa.project import Project
+from vepa.errors import RunError
+from vepa.files import read_text, write_changed
 
 __all__ = [
     "begin_corpus",
@@ -193,7 +193,7 @@ def write_products(
             if name not in products:  # of an earlier profile
                 (plan.folder / name).unlink(missing_ok=True)
     for name, text in products.items():
-        _write(plan.folder / name, text)
+        write_changed(plan.folder / name, text)
     return {
         **figures,
         "folder": str(plan.folder),
@@ -216,7 +216,7 @@ def write_report(profile: str, project: str | None = None, artifacts: str | None
     steps = list(stream_events(labels / "events.step.jsonl"))
     figures, annotated = read_figures(plan.folder), _read(labels / "annotation.json")
     path = plan.folder / "report.html"
-    _write(path, corpus_report(plan, episodes, steps, figures, annotated))
+    write_changed(path, corpus_report(plan, episodes, steps, figures, annotated))
     return str(path)
 
 
@@ -249,12 +249,6 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _write(path: Path, text: str) -> None:
-    """Atomically; what is there already, byte for byte, is not touched."""
-    if not path.is_file() or path.read_bytes() != text.encode():
-        write_atomic(path, text)
-
-
 def _evolving(plan: CorpusPlan, steps: list[EventRecord]) -> dict[str, str]:
     """The profile of the policy that evolves on the corpus, on what the scripts meant steps to be.
 
@@ -281,15 +275,7 @@ def _episodes(plan: CorpusPlan) -> list[Episode]:
 
 
 def _planned(profile: str, project: str | None, artifacts: str | None) -> CorpusPlan:
-    place = Path(artifacts) if artifacts else None
-    plan = plan_corpus(Project(project), profile, artifacts=place)
-    if plan is None:
-        raise SettingError(
-            f"profile {profile!r} collects nothing",
-            where=Where(field="corpus"),
-            remedy="give it a block `corpus`, as flows/profiles/demo.yaml has",
-        )
-    return plan
+    return planned(plan_corpus, profile, project, artifacts, block="corpus", does="collects")
 
 
 def _session(folder: str | Path) -> CorpusSession:
