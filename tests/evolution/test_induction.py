@@ -225,7 +225,7 @@ def test_widening_stops_at_a_rival():
 
 
 def test_only_known_proposers_are_made():
-    assert list(PROPOSERS) == ["induction"]
+    assert list(PROPOSERS) == ["induction", "llm", "induction+llm"]
     assert proposer("induction").name == EvolutionSettings().proposer == "induction"
     with pytest.raises(SettingError, match="no proposer") as caught:
         proposer("oracle")

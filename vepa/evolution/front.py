@@ -95,7 +95,7 @@ class Search:
     ):
         self.archive, self.round, self.authority = archive, round, authority
         self.settings = settings
-        self.source = source or proposer(settings.proposer)
+        self.source = source or proposer(settings.proposer, settings.llm)
         # A string seed is hashed with SHA-512, so it is the same in every process.
         self.rng = random.Random(f"{seed}/{round}")
         clash: Literal["abstain", "refuse"] = "refuse" if settings.verify == "refuse" else "abstain"
@@ -119,8 +119,7 @@ class Search:
             self.turn += 1
             proposal = self.source.propose(self._request(base))
             self.asked += proposal.asked
-            if proposal.note and proposal.note not in self.notes:
-                self.notes.append(proposal.note)
+            self.notes += [n for n in proposal.note.splitlines() if n and n not in self.notes]
             fresh = [self._try(base, patch) for patch in proposal.patches]
             fresh += [self._turn_down(base, found) for found in proposal.malformed]
             # A rejection is news as well: the proposer is asked again, so that it hears of it.

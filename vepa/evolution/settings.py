@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from vepa.evolution.proposers.llm.settings import LLMSettings
 from vepa.policy.authority import Authority, Threshold, authority
 
 __all__ = ["EvolutionSettings", "GateSettings", "Gates"]
@@ -70,7 +71,9 @@ class EvolutionSettings(BaseModel):
     scored
         Rules that a candidate is scored with: those that the evidence supports, or all of them.
     proposer
-        Where patches come from.
+        Where patches come from: `induction`, `llm`, or `induction+llm`.
+    llm
+        The model, for the proposers that ask one.
     packet
         Examples of each kind shown to a proposer, at most; scoring uses all.
     """
@@ -84,3 +87,23 @@ class EvolutionSettings(BaseModel):
     scored: Literal["supported", "all"] = "supported"
     proposer: str = "induction"
     packet: int = Field(default=400, ge=1)
+    llm: LLMSettings | None = None
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether the proposer needs a language model."""
+        return "llm" in self.proposer.split("+")
+
+    @model_validator(mode="after")
+    def _model_where_one_is_asked(self) -> EvolutionSettings:
+        if self.asks_a_model and self.llm is None:
+            raise ValueError(
+                f"the proposer {self.proposer!r} asks a language model, and none is named: give "
+                "`llm: {model: PROVIDER/NAME}` (docs/proposers.md)"
+            )
+        if self.llm is not None and not self.asks_a_model:
+            raise ValueError(
+                f"`llm` names a language model, and the proposer {self.proposer!r} asks none: "
+                "choose `llm` or `induction+llm`, or leave the model out"
+            )
+        return self

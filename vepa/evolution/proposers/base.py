@@ -94,7 +94,7 @@ class Proposal:
     patches
         Focused patches of the parent, best first; empty when it has none to offer.
     note
-        Where the typed fields cannot tell repair from keep, the explanation.
+        Where the typed fields cannot tell repair from keep, the explanation; one a line.
     malformed
         What was offered and is no patch; each counts as one that was tried.
     asked
