@@ -108,6 +108,40 @@ def test_the_last_verdict_is_taken_back_and_settled_again(queue):
     assert "there is nothing to undo" in typed(queue, "u", who="ben")
 
 
+def test_where_nothing_is_open_ones_own_last_verdicts_can_be_taken_back(queue):
+    for number in range(3):
+        typed(queue, "a", f"w number {number}", ".", one=True)
+    shown = typed(queue, "r", "u", *REFUSES, "u", "w better", ".", ".", "q", who="ada")
+    assert "nothing is open for ada" in shown
+    assert "your last verdict: allow  number 2" in shown
+    assert "no case to say that about" in shown
+    told = [(each.undone is None, each.verdict.judgement.rationale) for each in queue.given()]
+    # The second "u" takes back the verdict before, and leaves the case at hand open again.
+    assert told == [
+        (True, "number 0"), (False, "number 1"), (False, "number 2"), (True, "better"),
+        (True, "number 2"),
+    ]  # fmt: skip
+    assert queue.state().open == queue.state().leased == 0
+
+
+def test_nobody_takes_back_what_others_said(queue):
+    for _ in range(3):
+        typed(queue, "a", ".", one=True)
+    shown = typed(queue, "u", who="ben")
+    assert "nothing is open for ben" in shown
+    assert "last verdict" not in shown
+    assert [each.undone for each in queue.given()] == [None] * 3
+
+
+def test_a_case_that_comes_up_while_one_waits_is_shown(queue):
+    for _ in range(3):
+        typed(queue, "a", ".", one=True)
+    shown = typed(queue, "", lambda: queue.release(queue.undo("ada").token), ".", "q")
+    assert "still nothing" in shown
+    assert len(queue.given()) == 4
+    assert queue.state().open == 0
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

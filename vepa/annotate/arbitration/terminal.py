@@ -75,7 +75,8 @@ class TerminalDesk:
     def run(self, *, one: bool = False) -> int:
         """Settle cases until somebody leaves or nothing is left; returns how many verdicts came.
 
-        However it ends, a case that was not settled is given back.
+        Where nothing is open, one's last verdict can still be taken back. However it ends, a case
+        that was not settled is given back.
 
         Parameters
         ----------
@@ -83,20 +84,45 @@ class TerminalDesk:
             Whether to leave after one case.
         """
         settled = 0
-        claim = self._queue.claim(self._who)
-        while claim is not None:
-            try:
-                after = self._settle(claim)
-            finally:
-                self._queue.release(claim.token)
+        while (claim := self._queue.claim(self._who) or self._end()) is not None:
+            after = self._work(claim)
+            while isinstance(after, Claim):
+                after = self._work(after)
             settled += after == "given"
             if after == "quit" or (one and after in ("given", "skipped")):
-                return settled
-            claim = after if isinstance(after, Claim) else self._queue.claim(self._who)
+                break
+        return settled
+
+    def _work(self, claim: Claim) -> After:
+        """One case, given back when it was not settled."""
+        try:
+            return self._settle(claim)
+        finally:
+            self._queue.release(claim.token)
+
+    def _end(self) -> Claim | None:
+        """Nothing is open: what one said last can be taken back; None to leave."""
         left = self._queue.skipped(self._who)
         more = f"; {left} you left to others" if left else ""
         self._say(f"nothing is open for {visible(self._who)}{more}")
-        return settled
+        last = self._queue.last(self._who)
+        if last is None:
+            return None
+        self._say(f"your last verdict: {_told(last.verdict.judgement)}")
+        self._say("u takes it back, Enter looks whether a case came up, q leaves")
+        while (line := self._read()) is not None:
+            word = line.strip()
+            if word in ("u", "undo"):
+                return self._queue.undo(self._who)
+            if word in ("q", "quit"):
+                return None
+            if word:
+                self._say("there is no case to say that about: u, Enter or q")
+            elif (claim := self._queue.claim(self._who)) is not None:
+                return claim
+            else:
+                self._say("still nothing")
+        return None
 
     def _settle(self, claim: Claim) -> After:
         """One case; a claim is what an undone verdict was about."""
