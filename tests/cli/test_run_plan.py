@@ -83,11 +83,28 @@ def test_what_is_done_is_said_and_costs_nothing(vepa: Any, place: Path) -> None:
     assert foretell(vepa, "--json").json["stages_cost"][0]["tokens"] == 0
 
 
+def test_nothing_is_left_only_where_no_stage_is_open(
+    vepa: Any, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foretold_project(place)
+    monkeypatch.setattr("vepa.bench.runs.run.Run.finished", True)  # the benchmark's policy stands
+    text, told = foretell(vepa).out, foretell(vepa, "--json").json
+    assert "Nothing is left to do" not in text
+    assert text.rstrip().endswith("Nothing was written. Without --dry-run it runs.")
+    assert told["finished"] is False
+    assert "annotate" in told["corpus"]["stages"]["open"]
+    monkeypatch.setattr("vepa.lifecycle.plan.Lifecycle.open", lambda _: [])
+    text, told = foretell(vepa).out, foretell(vepa, "--json").json
+    assert "Nothing is left to do: all products stand; --from STAGE" in text
+    assert (told["finished"], told["corpus"]["stages"]["open"]) == (True, [])
+
+
 def test_events_that_are_not_there_stop_a_run_and_no_forecast(vepa: Any, place: Path) -> None:
     foretold_project(place, {"events": ["assebench_safety.events.jsonl"]})
     text = foretell(vepa).out
     assert row(text, "evolve-benchmark")[1] == "1,476 events, 2 rounds"
     assert "assebench_safety.events.jsonl is not there yet" in text
+    assert text.rstrip().endswith("It runs once assebench_safety.events.jsonl is there.")
     told = foretell(vepa, "--json").json
     assert told["awaited"] == ["assebench_safety.events.jsonl"]
     ran = vepa("run", "--profile", "tiny")

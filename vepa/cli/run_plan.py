@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,19 +25,24 @@ def tell_plan(out: Output, planned: Run) -> None:
     out.document(_run_document(planned))
     if not out.json:
         _tell_run(out, planned)
-        _tell_end(out, finished=planned.finished)
+        _tell_end(out, "--fresh would make them again" if planned.finished else None)
 
 
 def tell_lifecycle_plan(out: Output, whole: Lifecycle) -> None:
-    """What the stages of a lifecycle would do, and what each takes."""
+    """What the stages of a lifecycle would do, and what each takes.
+
+    It is finished when no stage is open; that the benchmark's policy is says nothing of the others.
+    """
     from vepa.lifecycle.estimating import estimate_lifecycle, figures
 
     corpus = _corpus_document(whole)
+    finished = not whole.open()
     found = estimate_lifecycle(whole)
     run = whole.evolving
     out.document(
         {
             **(_run_document(run) if run else {"dry_run": True, "awaited": list(whole.awaited)}),
+            "finished": finished,
             "corpus": corpus,
             **figures(found),
         }
@@ -48,7 +53,8 @@ def tell_lifecycle_plan(out: Output, whole: Lifecycle) -> None:
     if run is not None:
         _tell_run(out, run)
     _tell_stages(out, found)
-    _tell_end(out, finished=not whole.open())
+    again = "--from STAGE or --fresh would make them again" if finished else None
+    _tell_end(out, again, whole.awaited)
 
 
 def _run_document(planned: Run) -> dict[str, Any]:
@@ -124,9 +130,12 @@ def _tell_run(out: Output, planned: Run) -> None:
         out.text(f"{name:13} {value}")
 
 
-def _tell_end(out: Output, *, finished: bool) -> None:
-    if finished:
-        out.text("\nNothing is left to do: all products stand; --fresh would make them again.")
+def _tell_end(out: Output, again: str | None, awaited: Sequence[str] = ()) -> None:
+    """Whether something is left to do; `again` says how to make anew what stands."""
+    if again is not None:
+        out.text(f"\nNothing is left to do: all products stand; {again}.")
+    elif awaited:
+        out.text(f"\nNothing was written. It runs once {', '.join(awaited)} is there.")
     else:
         out.text("\nNothing was written. Without --dry-run it runs.")
 
