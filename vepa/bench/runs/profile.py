@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from vepa.bench.streams import MAX_SEED
 from vepa.errors import InputError, SettingError, Where
-from vepa.evolution import EvolutionSettings, proposer
+from vepa.evolution import EvolutionSettings
+from vepa.evolution.proposers import check_proposer
 from vepa.evolution.settings import Gates
 from vepa.files import name_of, read_text
 from vepa.policy.authority import authority
@@ -99,7 +100,7 @@ class Profile(BaseModel):
                 "the ablation without verifier belongs to `vepa bench run`"
             )
         try:
-            proposer(settings.proposer)
+            check_proposer(settings.proposer)
         except InputError as error:
             raise ValueError(error.message) from None
         return settings
@@ -138,6 +139,8 @@ def read_profile(path: str | Path) -> tuple[Profile | None, list[SettingError]]:
     document = parse_document(read_text(path), name_of(path), SettingError)
     try:
         return Profile.model_validate(document.data), []
+    except SettingError as error:  # of a model's settings: where a key was written, for one
+        raise error.at(file=document.file) from None
     except ValidationError as error:
         return None, [_wrong(item, document) for item in error.errors(include_url=False)]
 
