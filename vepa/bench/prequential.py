@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,8 +25,9 @@ from vepa.policy.policy import Policy
 
 if TYPE_CHECKING:
     from vepa.evolution import EvolutionSettings
+    from vepa.evolution.proposers.llm.opening import Desk
 
-__all__ = ["Evolve", "Prequential", "RoundOutcome", "Start", "start"]
+__all__ = ["Evolve", "Prequential", "RoundOutcome", "Start", "default_evolve", "start"]
 
 Codes = npt.NDArray[np.int8]
 Indices = npt.NDArray[np.intp]
@@ -107,7 +109,9 @@ class Prequential:
     policy
         The policy to start from; empty by default.
     evolve
-        Makes the next policy; `vepa.evolution.update` by default.
+        Makes the next policy; `vepa.evolution.update` by default, with one proposer for all rounds.
+    desk
+        Where the answers of a model that proposes are kept.
 
     Attributes
     ----------
@@ -129,6 +133,7 @@ class Prequential:
     settings: EvolutionSettings
     policy: Policy | None = None
     evolve: Evolve | None = None
+    desk: Desk | None = None
     outcomes: list[RoundOutcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -162,8 +167,8 @@ class Prequential:
             Its number, to be sure; `RunError` when another one comes next.
         """
         part, verdicts = self._begin(round)
-        evolve = self.evolve or _default_evolve()
-        result = evolve(
+        self.evolve = self.evolve or default_evolve(self.settings, self.desk)
+        result = self.evolve(
             self.current,
             self.archive,
             round=part.number,
@@ -249,12 +254,15 @@ class Start:
         Coverage and covered macro-F1 on all other events of the stream.
     policy
         What was learned.
+    record
+        The update as data.
     """
 
     labels: int
     coverage: float
     f1: float
     policy: Policy
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 def start(
@@ -281,7 +289,7 @@ def start(
         decide(empty, np.ascontiguousarray(table.codes[rows].T), verify=verify),
         1,
     )
-    update = evolve or _default_evolve()
+    update = evolve or default_evolve(settings)
     result = update(
         empty, archive, round=1, authority=authority, settings=settings, seed=stream.seed
     )
@@ -292,11 +300,15 @@ def start(
         metrics.coverage(said),
         metrics.covered_macro_f1(table.labels[others], said),
         result.policy,
+        result.to_dict(),
     )
 
 
-def _default_evolve() -> Evolve:
-    from vepa.evolution import update
+def default_evolve(settings: EvolutionSettings, desk: Desk | None = None) -> Evolve:
+    """`vepa.evolution.update`; a model's budget spans all that one such function is asked."""
+    from vepa.evolution import proposer, update
 
-    chosen: Evolve = update
-    return chosen
+    if not settings.asks_a_model:
+        chosen: Evolve = update
+        return chosen
+    return partial(update, source=proposer(settings.proposer, settings.llm, desk))

@@ -107,6 +107,7 @@ class Search:
         self.attempts: list[Attempt] = []
         self.notes: list[str] = []
         self.turn = self.asked = 0
+        self.ended = False
         self.known: set[Hashable] = {tuple(sorted((rule.id, rule.key) for rule in parent.rules))}
         self.behaviours = {self._behaviour(parent)}
 
@@ -119,6 +120,7 @@ class Search:
             self.turn += 1
             proposal = self.source.propose(self._request(base))
             self.asked += proposal.asked
+            self.ended |= proposal.ended
             self.notes += [n for n in proposal.note.splitlines() if n and n not in self.notes]
             fresh = [self._try(base, patch) for patch in proposal.patches]
             fresh += [self._turn_down(base, found) for found in proposal.malformed]

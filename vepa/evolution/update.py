@@ -45,8 +45,8 @@ class Update:
         active ones alone.
     notes
         What the proposer said beside its patches.
-    questions
-        That were asked of a language model.
+    questions, ended
+        Asked of a language model; whether it was asked no more because its budget was used up.
     """
 
     round: int
@@ -61,6 +61,7 @@ class Update:
     active_score: Score
     notes: tuple[str, ...] = ()
     questions: int = 0
+    ended: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The record of the round as JSON data; `rebuild` reads it."""
@@ -85,6 +86,7 @@ class Update:
             "attempts": [attempt.to_dict() for attempt in self.attempts],
             "notes": list(self.notes),
             "questions": self.questions,
+            "model_ended": self.ended,
         }
 
 
@@ -136,6 +138,7 @@ def update(
         scorer.score(policy.active),
         tuple(search.notes),
         search.asked,
+        search.ended,
     )
 
 

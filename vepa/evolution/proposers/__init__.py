@@ -10,6 +10,7 @@ from vepa.evolution.proposers.base import Malformed, Proposal, Proposer, Request
 if TYPE_CHECKING:  # pragma: no cover
     from collections.abc import Callable
 
+    from vepa.evolution.proposers.llm.asking import ModelProposer
     from vepa.evolution.proposers.llm.opening import Desk
     from vepa.evolution.proposers.llm.settings import LLMSettings
 
@@ -25,7 +26,7 @@ def _induction(llm: LLMSettings | None, desk: Desk | None) -> Proposer:
     return Induction()
 
 
-def _model(llm: LLMSettings | None, desk: Desk | None) -> Proposer:
+def _model(llm: LLMSettings | None, desk: Desk | None) -> ModelProposer:
     from vepa.evolution.proposers.llm.opening import open_model_proposer
 
     if llm is None:

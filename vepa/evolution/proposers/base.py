@@ -99,12 +99,15 @@ class Proposal:
         What was offered and is no patch; each counts as one that was tried.
     asked
         Questions to a language model that the answer took.
+    ended
+        Whether a model would have been asked, but its budget is used up.
     """
 
     patches: tuple[Patch, ...]
     note: str = ""
     malformed: tuple[Malformed, ...] = ()
     asked: int = 0
+    ended: bool = False
 
 
 class Proposer(Protocol):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
-from vepa.evolution.proposers.base import Proposal, Proposer, Request
+from vepa.evolution.proposers.base import Proposal, Request
 from vepa.evolution.proposers.induction import Induction
+from vepa.evolution.proposers.llm.asking import ModelProposer
 from vepa.evolution.proposers.workbench import Piece
 from vepa.policy.patches import Patch
 from vepa.policy.rule import Rule
@@ -24,19 +27,23 @@ class Mixed:
 
     name = "induction+llm"
 
-    def __init__(self, model: Proposer):
-        self._model, self._search = model, Induction()
+    def __init__(self, model: ModelProposer):
+        self.model, self._search = model, Induction()
+
+    def figures(self) -> dict[str, Any]:
+        """What the model was asked; see `ModelProposer.figures`."""
+        return self.model.figures()
 
     def propose(self, request: Request) -> Proposal:
         """The whole plans first, then the model's own patches, then the plans' steps."""
-        theirs = self._model.propose(request)
+        theirs = self.model.propose(request)
         alone = self._search.propose(request)
         seeds = ideas(request, theirs.patches)
         seeded = self._search.seeded(request, seeds).patches if seeds else ()
         patches = [*alone.patches[:1], *seeded[:1], *theirs.patches]
         patches += [*alone.patches[1:], *seeded[1:]]
         note = "\n".join(note for note in (alone.note, theirs.note) if note)
-        return Proposal(tuple(patches), note, theirs.malformed, theirs.asked)
+        return replace(theirs, patches=tuple(patches), note=note)
 
 
 def ideas(request: Request, patches: Sequence[Patch]) -> list[Piece]:

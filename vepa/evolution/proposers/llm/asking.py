@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from vepa.errors import BudgetError, ModelError
+import re
+from typing import Any
+
+from vepa.errors import BudgetError, ModelError, SettingError, Where
 from vepa.evolution.proposers.base import Malformed, Proposal, Request
-from vepa.evolution.proposers.llm.answers import LIMITS, read_answer
+from vepa.evolution.proposers.llm.answers import LIMITS, plain, read_answer
 from vepa.evolution.proposers.llm.block import block_of
 from vepa.evolution.proposers.llm.settings import LLMSettings
 from vepa.files import canonical_json, sha256_of
+from vepa.llm.budget import Budget
 from vepa.llm.messages import Item, Message, Model, ModelReply, ModelRequest
 from vepa.llm.prompts import Prompt
 from vepa.policy.event import Unit
@@ -17,6 +21,9 @@ __all__ = ["TEMPLATE", "ModelProposer", "question_of"]
 
 #: Folder of the prompt, and the template's id in recorded answers.
 TEMPLATE = "propose"
+#: How an example is named, and characters of its id that a note shows.
+_EXAMPLE = re.compile(r"\be([0-9]{1,7})\b")
+_ID = 80
 
 
 class ModelProposer:
@@ -34,19 +41,29 @@ class ModelProposer:
         How much is shown and asked.
     prompt
         The prompt `propose`.
+    budget
+        The one that the model was opened with; told about in `figures`.
     """
 
     name = "llm"
 
-    def __init__(self, model: Model, settings: LLMSettings, prompt: Prompt):
+    def __init__(
+        self, model: Model, settings: LLMSettings, prompt: Prompt, budget: Budget | None = None
+    ):
         self.settings = settings
         self._model, self._prompt = model, prompt
+        self._budget = budget or Budget()
+        self._before = (self._budget.used_tokens, self._budget.used_dollars)
+        self._questions = self._kept = 0
+        self._ended = False
 
     def propose(self, request: Request) -> Proposal:
         """What the model answers; nothing when it may not be asked again in this update.
 
         Raises
         ------
+        SettingError
+            When there is no key, or the provider refuses it.
         ModelError
             When no answer came. What was answered before is kept, so the run can go on from here.
         """
@@ -56,12 +73,36 @@ class ModelProposer:
         try:
             reply = self._model.ask(question)
         except BudgetError as error:
-            return Proposal((), _ended(self._model.name, error.budget))
+            self._ended = True
+            return Proposal((), _ended(self._model.name, error.budget), ended=True)
         except ModelError as error:
+            if error.kind == "refused_key":
+                raise _no_key(error) from None
             if error.kind != "malformed":
                 raise
+            self._questions += 1
             return Proposal((), malformed=(_formless(request.turn),), asked=1)
+        self._questions += 1
+        self._kept += reply.source != "provider"
         return _read(request, reply)
+
+    def figures(self) -> dict[str, Any]:
+        """What it was asked and what that took.
+
+        Returns
+        -------
+        dict
+            `questions`; `kept`, those that no provider had to answer; `tokens` and `dollars`;
+            `ended`, whether the budget was used up.
+        """
+        tokens, dollars = self._before
+        return {
+            "questions": self._questions,
+            "kept": self._kept,
+            "tokens": self._budget.used_tokens - tokens,
+            "dollars": self._budget.used_dollars - dollars,
+            "ended": self._ended,
+        }
 
 
 def question_of(request: Request, settings: LLMSettings, prompt: Prompt) -> ModelRequest:
@@ -89,8 +130,27 @@ def _read(request: Request, reply: ModelReply) -> Proposal:
     if reply.data is None:
         return Proposal((), "the model declined to answer", asked=1)
     answer = read_answer(reply.data, request.parent.schema, request.round, request.limit)
-    note = f"the model: {answer.note}" if answer.note else ""
+    note = f"the model: {_with_ids(answer.note, request)}" if answer.note else ""
     return Proposal(answer.patches, note, answer.malformed, asked=1)
+
+
+def _with_ids(note: str, request: Request) -> str:
+    """The note with examples by their ids: what the model was shown are places in the archive."""
+    ids = request.archive.table.ids
+
+    def named(match: re.Match[str]) -> str:
+        row = int(match.group(1))
+        return plain(ids[row], _ID) if row < len(ids) else match.group()
+
+    return _EXAMPLE.sub(named, note)
+
+
+def _no_key(error: ModelError) -> SettingError:
+    return SettingError(
+        str(error),
+        where=Where(field="evolution.llm.model"),
+        remedy="set the variable that it names; or let `induction` propose, which asks no model",
+    )
 
 
 def _formless(turn: int) -> Malformed:

@@ -27,10 +27,10 @@ __all__ = [
 
 #: Contradictions for which the gate's needs are told.
 _CONTRADICTIONS = 4
-#: Ids that a group shows.
-_IDS = 2
-#: Bytes of an id, of a rationale or a description, and of a finding or an earlier patch.
-_ID, _TEXT, _LONG = 60, 160, 300
+#: Examples that a group names.
+_NAMED = 2
+#: Bytes of a rationale or a description, and of a finding or an earlier patch.
+_TEXT, _LONG = 160, 300
 #: What of a finding is told.
 _FINDING = ("code", "rules", "field", "witness", "message", "remedy")
 _WHOLE = Writer()
@@ -98,14 +98,14 @@ def tried_line(patch: Patch, score: Score) -> str:
 
 
 def group_line(request: Request, kind: str, group: Group) -> str:
-    """Equal examples; their ids where they are to be repaired."""
+    """Equal examples; the first of them by name where they are to be repaired."""
     return _line(
         kind,
         label=_WHOLE.text(group.label),
         count=str(len(group.rows)),
         event=_event(request.parent.schema, group.codes),
         rules=_matching(request, group.codes),
-        ids=_ids(request, group.rows) if kind == "repair" else None,
+        examples=_named(group.rows) if kind == "repair" else None,
     )
 
 
@@ -117,7 +117,7 @@ def clash_line(request: Request, clash: Clash) -> str:
         labels=_WHOLE.value(numbers),
         event=_event(request.parent.schema, clash.codes),
         rules=_matching(request, clash.codes),
-        ids=_ids(request, [rows[0] for rows in clash.rows.values()]),
+        examples=_named([rows[0] for rows in clash.rows.values()]),
     )
 
 
@@ -162,6 +162,6 @@ def _matching(request: Request, codes: Sequence[int]) -> str:
     )
 
 
-def _ids(request: Request, rows: Sequence[int]) -> str:
-    ids = (Writer(_ID).text(request.archive.table.ids[row]) for row in rows[:_IDS])
-    return "[" + ",".join(ids) + "]"
+def _named(rows: Sequence[int]) -> str:
+    """Examples by their place in the archive: an id may hold anything, a verdict among it."""
+    return _WHOLE.value([f"e{row}" for row in rows[:_NAMED]])

@@ -79,18 +79,18 @@ def open_model_proposer(
     project = Project(desk.project)
     ledger = desk.ledger
     tags = {"purpose": "propose", **({"run": desk.run} if desk.run else {})}
-    answers = desk.answers
+    answers, budget = desk.answers, _budget(settings, desk)
     model = open_model(
         settings.model,
         settings=settings.settings,
-        budget=_budget(settings, desk),
+        budget=budget,
         ledger=None if ledger is None else ledger.tagged(**tags),
         cache=None if answers is None else AnswerCache(answers),
         script=script,
         recorded=_recordings(settings.model, project),
         otherwise=settings.otherwise,
     )
-    return ModelProposer(model, settings, load_prompt(project, TEMPLATE))
+    return ModelProposer(model, settings, load_prompt(project, TEMPLATE), budget)
 
 
 def spent_by(desk: Desk) -> Totals:
