@@ -25,11 +25,15 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from vepa.annotate.runs import figures as told
 from vepa.annotate.runs import stages as annotation
-from vepa.collect.runs import stages
+from vepa.bench.runs.conduct import load_flow
+from vepa.collect.runs import sharing, stages
 from vepa.lifecycle import limits
+from vepa.lifecycle.naming import flow_run_name
+from vepa.lifecycle.scaling import scale_of, task_runner
 
 __all__ = ["annotate", "corpus"]
 
+_HERE = Path(__file__).parent
 #: Judgements between two signs of progress.
 _OFTEN = 100
 
@@ -42,7 +46,7 @@ def collect_task(folder: str, name: str, asked: list[str]) -> dict[str, Any]:
         return stages.collect_task(folder, name)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="write-products", cache_policy=NO_CACHE)
 def write_products(
     profile: str, project: str | None, artifacts: str | None, seconds: float
 ) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def write_products(
     return stages.write_products(profile, project, artifacts, seconds)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="write-report", cache_policy=NO_CACHE)
 def write_report(profile: str, project: str | None, artifacts: str | None) -> str:
     """Write the corpus' page."""
     return stages.write_report(profile, project, artifacts)
@@ -71,26 +75,26 @@ def annotate_reader(folder: str, reader: str, asked: list[str]) -> dict[str, Any
         return annotation.annotate_reader(folder, reader, tell)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="write-labels", cache_policy=NO_CACHE)
 def write_labels(folder: str) -> dict[str, Any]:
     """Write all labels, and queue what the annotators see differently."""
     return annotation.write_labels(folder)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="arbitrate", cache_policy=NO_CACHE)
 def arbitrate(folder: str, asked: list[str]) -> dict[str, Any]:
     """Let the arbiter settle what is open."""
     with limits.within(asked):
         return annotation.arbitrate_open(folder)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="measure-agreement", cache_policy=NO_CACHE)
 def measure_agreement(folder: str) -> Any:
     """Work out how far the labels can be trusted."""
     return annotation.measure_agreement(folder)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="end-annotation", cache_policy=NO_CACHE)
 def end_annotation(folder: str, labels: dict[str, Any], measured: Any) -> dict[str, Any]:
     """Write the labels that stand, and the events with them."""
     return annotation.end_annotation(folder, labels, measured)
@@ -114,7 +118,7 @@ def judged_anew(profile: str, project: str | None, artifacts: str | None) -> dic
 
 @flow(
     name="annotate",
-    flow_run_name="annotate-{profile}",
+    flow_run_name=flow_run_name,
     task_runner=ThreadPoolTaskRunner(max_workers=4),
 )
 def annotate(
@@ -138,16 +142,45 @@ def annotate(
         key="agreement",
         description=figures["agreement"]["heading"],
     )
-    create_markdown_artifact(told.queue_markdown(figures), key="queue")
-    create_markdown_artifact(told.cost_markdown(figures), key="annotation-cost")
+    create_markdown_artifact(
+        told.queue_markdown(figures), key="queue", description="What people still have to settle"
+    )
+    create_markdown_artifact(
+        told.cost_markdown(figures), key="annotation-cost", description="What the readers cost"
+    )
     write_report(profile, project, artifacts)
     return figures
+
+
+def played_here(folder: str, names: list[str], asked: list[str], progress: Any) -> list[Any]:
+    """Play what is missing in threads of this process; a row a task."""
+    rows: list[Any] = []
+    for future in as_completed(collect_task.map(unmapped(folder), names, unmapped(asked))):
+        rows.append(future.result())
+        update_progress_artifact(artifact_id=progress, progress=100.0 * len(rows) / len(names))
+    return rows
+
+
+def played_apart(
+    folder: str, project: str | None, names: list[str], asked: list[str], scale: Any, progress: Any
+) -> list[Any]:
+    """Play what is missing on worker processes; a row a task."""
+    run = sharing.share_out(folder, project, scale.workers)
+    apart: Any = load_flow(_HERE / "scale.py", "collect_apart")
+    try:
+        apart.with_options(task_runner=task_runner(scale))(
+            folder, run["where"], run["token"], scale.workers, asked, str(progress), len(names)
+        )
+        return sharing.gather(folder, run["token"])
+    except BaseException:
+        sharing.withdraw(folder, run["token"])
+        raise
 
 
 # More threads than offices: those without an office wait for one.
 @flow(
     name="corpus",
-    flow_run_name="corpus-{profile}",
+    flow_run_name=flow_run_name,
     task_runner=ThreadPoolTaskRunner(max_workers=16),
 )
 def corpus(
@@ -170,24 +203,32 @@ def corpus(
         Whether annotators follow at once, where the profile has some.
     """
     began = time.monotonic()
-    asked = limits.asked_models(profile, project).collect
+    asked, scale = limits.asked_models(profile, project).collect, scale_of(profile, project)
     plan = stages.begin_corpus(profile, project, artifacts)
     folder, names = plan["folder"], plan["tasks"]
     progress: Any = create_progress_artifact(progress=0.0, key="corpus", description=folder)
-    rows: list[dict[str, Any]] = []
     try:
-        for future in as_completed(collect_task.map(unmapped(folder), names, unmapped(asked))):
-            rows.append(future.result())
-            update_progress_artifact(artifact_id=progress, progress=100.0 * len(rows) / len(names))
+        if scale.apart and sharing.missing(folder):
+            rows = played_apart(folder, project, names, asked, scale, progress)
+        else:
+            rows = played_here(folder, names, asked, progress)
     except BaseException:  # an interrupt too: what ended it is told, not what is missing
         stages.leave_corpus(folder)
         raise
     ended = stages.end_corpus(folder)
     played = time.monotonic() - began if ended["played"] else None
     figures = write_products(profile, project, artifacts, played)
-    create_table_artifact(table=sorted(rows, key=lambda row: row["task"]), key="tasks")
-    create_table_artifact(table=figures["outcomes"], key="outcomes")
-    create_markdown_artifact(stages.cost_markdown(figures), key="cost")
+    create_table_artifact(
+        table=sorted(rows, key=lambda row: row["task"]),
+        key="tasks",
+        description="Episodes of each task",
+    )
+    create_table_artifact(
+        table=figures["outcomes"], key="outcomes", description="How the agents of each model did"
+    )
+    create_markdown_artifact(
+        stages.cost_markdown(figures), key="cost", description="What the episodes cost"
+    )
     if judge and plan["annotated"]:
         annotate(profile, project, artifacts)
     return figures

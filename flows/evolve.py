@@ -20,11 +20,12 @@ from prefect.artifacts import (
 from prefect.cache_policies import NO_CACHE
 
 from vepa.bench.runs import stages
+from vepa.lifecycle.naming import flow_run_name
 
 __all__ = ["evolve"]
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="begin-run", cache_policy=NO_CACHE)
 def begin_run(
     profile: str, project: str | None, artifacts: str | None, fresh: bool
 ) -> dict[str, Any]:
@@ -44,25 +45,25 @@ def play_baseline(folder: str, family: str) -> dict[str, Any]:
     return stages.play_baseline(folder, family)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="summarise", cache_policy=NO_CACHE)
 def summarise(folder: str) -> dict[str, Any]:
     """Write `summary.json`."""
     return stages.summarise(folder)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="write-report", cache_policy=NO_CACHE)
 def write_report(folder: str) -> dict[str, Any]:
     """Write `report.html`."""
     return stages.write_report(folder)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="finish", cache_policy=NO_CACHE)
 def finish(folder: str) -> dict[str, Any]:
     """Write the manifest."""
     return stages.finish(folder)
 
 
-@flow(name="evolve", flow_run_name="evolve-{profile}")
+@flow(name="evolve", flow_run_name=flow_run_name)
 def evolve(
     profile: str = "demo",
     project: str | None = None,
@@ -93,7 +94,11 @@ def evolve(
     for number in range(1, run["rounds"] + 1):
         rounds.append(play_round(folder, number))
         tell(number)
-    create_table_artifact(table=[stages.table_row(row) for row in rounds], key="rounds")
+    create_table_artifact(
+        table=[stages.table_row(row) for row in rounds],
+        key="rounds",
+        description="What the policy did in each round",
+    )
     for at, family in enumerate(run["baselines"], 1):
         play_baseline(folder, family)
         tell(run["rounds"] + at)
@@ -102,8 +107,12 @@ def evolve(
     report = write_report(folder)
     tell(total - 1)
     finish(folder)
-    create_table_artifact(table=stages.rule_table(folder), key="rules")
-    create_markdown_artifact(stages.markdown(summary, report["path"]), key="report")
+    create_table_artifact(
+        table=stages.rule_table(folder), key="rules", description="The policy after the last round"
+    )
+    create_markdown_artifact(
+        stages.markdown(summary, report["path"]), key="report", description="Figures of the run"
+    )
     tell(total)
     return str(folder)
 

@@ -23,6 +23,7 @@ from prefect.deployments import run_deployment
 
 from vepa.bench.runs.conduct import load_flow
 from vepa.lifecycle import stages
+from vepa.lifecycle.naming import flow_run_name
 from vepa.lifecycle.watching import stage as watched
 
 __all__ = ["lifecycle"]
@@ -34,7 +35,7 @@ def _flow(name: str, file: str) -> Callable[..., Any]:
     return load_flow(_HERE / file, name)
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="ask-for-training", cache_policy=NO_CACHE)
 def ask_for_training(profile: str, project: str | None, artifacts: str | None) -> dict[str, Any]:
     """Ask for a run of the deployment that trains; nobody waits for it."""
     request = stages.training_request(profile, project, artifacts)
@@ -46,7 +47,7 @@ def ask_for_training(profile: str, project: str | None, artifacts: str | None) -
     return asked
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="summarise", cache_policy=NO_CACHE)
 def summarise(
     profile: str, project: str | None, artifacts: str | None, seconds: dict[str, float]
 ) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def summarise(
     return stages.summarise(profile, project, artifacts, seconds)
 
 
-@flow(name="lifecycle", flow_run_name="lifecycle-{profile}")
+@flow(name="lifecycle", flow_run_name=flow_run_name)
 def lifecycle(
     profile: str = "demo",
     project: str | None = None,
@@ -97,9 +98,17 @@ def lifecycle(
                 artifact_id=progress, progress=100.0 * (at + 1) / len(plan["stages"])
             )
         summary = summarise(*where, seconds)
-    create_table_artifact(table=stages.stage_table(summary), key="stages")
+    create_table_artifact(
+        table=stages.stage_table(summary),
+        key="stages",
+        description="What was made, and how long it took",
+    )
+    page = Path(summary["page"])
     create_link_artifact(
-        link=Path(summary["page"]).as_uri(), link_text="report", key="lifecycle-report"
+        link=page.as_uri(),
+        link_text="report",
+        key="lifecycle-report",
+        description=f"All stages on one page, on the worker's machine: `{page}`",
     )
     update_progress_artifact(artifact_id=progress, progress=100.0)
     return summary

@@ -14,17 +14,18 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from vepa.lifecycle import stages
+from vepa.lifecycle.naming import flow_run_name
 
 __all__ = ["release"]
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="make-release", cache_policy=NO_CACHE)
 def make_release(profile: str, project: str | None, artifacts: str | None) -> dict[str, Any]:
     """Split, write, scan, describe."""
     return stages.release(profile, project, artifacts)
 
 
-@flow(name="release", flow_run_name="release-{profile}")
+@flow(name="release", flow_run_name=flow_run_name)
 def release(
     profile: str = "demo", project: str | None = None, artifacts: str | None = None
 ) -> dict[str, Any]:
@@ -41,8 +42,17 @@ def release(
     """
     made = make_release(profile, project, artifacts)
     card = Path(made["folder"]) / "README.md"
-    create_link_artifact(link=card.as_uri(), link_text=made["version"], key="release")
-    create_markdown_artifact(stages.release_markdown(made), key="release-rows")
+    create_link_artifact(
+        link=card.as_uri(),
+        link_text=made["version"],
+        key="release",
+        description=f"Card of the release, on the worker's machine: `{card}`",
+    )
+    create_markdown_artifact(
+        stages.release_markdown(made),
+        key="release-rows",
+        description="Rows of each table and split",
+    )
     return made
 
 
