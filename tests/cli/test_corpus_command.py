@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from small_release import CANARY, PLANTED, small_corpus
 
 from vepa.release import checking
@@ -150,6 +151,33 @@ def test_a_secret_refuses_the_release(corpus, project, tmp_path):
     assert error["remedy"]
     assert secret not in refused.out + refused.err
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_find_that_a_person_reviewed_may_stand(corpus, project, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "_croissant", lambda *_: [])
+    source = shutil.copytree(project / "artifacts/corpus/demo", tmp_path / "asked")
+    path = next((source / "episodes").rglob("*.json"))
+    said = path.read_text("utf-8").replace("That should do.", "I ask jane@gmail.com.")
+    path.write_text(said, "utf-8")
+    release = ("release", "--corpus", source, "--out", tmp_path / "out", "--json")
+    remedy = corpus(*release).json["error"]["remedy"]
+    entries = yaml.safe_load(remedy.partition("reviewed.yaml:\n")[2])
+    for entry in entries:
+        entry["reason"] = "Invented for a task; ada looked."
+    stale = {**entries[0], "sha256": "0" * 64}
+    file = project / "data/reviewed.yaml"
+    file.parent.mkdir()
+    file.write_text(yaml.safe_dump({"reviewed": 1, "finds": [*entries, stale]}))
+    made = corpus(*release)
+    assert made.code == 0, made.err
+    assert len(made.json["notes"]) == 1
+    assert "matches nothing in this release" in made.err
+    found = corpus("check", made.json["folder"], "--json")
+    assert (found.code, found.json["notes"]) == (0, made.json["notes"])
+    file.unlink()
+    (problem, *_) = corpus("check", made.json["folder"], "--json").json["problems"]
+    assert "mail address" in problem["what"]
+    assert entries[0]["sha256"] in problem["remedy"]
 
 
 @pytest.mark.parametrize(

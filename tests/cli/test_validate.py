@@ -208,6 +208,20 @@ def test_every_mistake_of_a_profile_is_told(vepa: Any, project: Path) -> None:
     assert ran.err.count(f"error: {path}:") == 3
 
 
+def test_a_list_of_reviewed_finds(vepa: Any, project: Path) -> None:
+    file = project / "data/reviewed.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("reviewed: 1\nfinds: []\n")
+    ran = vepa("validate", "--project", project, "--json")
+    assert rows(ran, project)["data/reviewed.yaml"]["kind"] == "list of reviewed finds"
+    assert ran.code == 0, ran.err
+    file.write_text("reviewed: 1\nfinds:\n  - {file: a, kind: b, sha256: c, reason: none at all}\n")
+    ran = vepa("validate", "--project", project)
+    assert ran.code == 2
+    assert f"{file}:3" in ran.err
+    assert "finds.0.sha256" in ran.err
+
+
 def test_from_a_folder_above_the_content(
     vepa: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -198,9 +198,10 @@ def test_two_at_once_do_not_disturb_each_other(release, tmp_path, monkeypatch):
     both = threading.Barrier(2, timeout=60)
     scanned = building.scan_or_refuse
 
-    def meet(work, canaries):
-        scanned(work, canaries)
+    def meet(*given):
+        notes = scanned(*given)
         both.wait()  # both are nearly done, and neither stands
+        return notes
 
     monkeypatch.setattr(building, "scan_or_refuse", meet)
     made = []

@@ -48,7 +48,8 @@ def release(
     """Make a release: tables in parquet and JSON Lines, splits, card, checksums.
 
     Its version comes from its content: the same corpus is the same version, which is then left as
-    it stands. Any secret that is no canary of environments/world.yaml refuses it (exit 2).
+    it stands. Any secret that is no canary of environments/world.yaml refuses it (exit 2), unless a
+    person reviewed the find (data/reviewed.yaml).
     """
     from vepa.collect.releasing import release_corpus
     from vepa.errors import SettingError, Where
@@ -75,6 +76,7 @@ def release(
             "version": made.manifest.version,
             "folder": str(made.folder),
             "made": made.made,
+            "notes": list(made.notes),
             **made.manifest.model_dump(mode="json", exclude={"version", "release"}),
         }
     )
@@ -84,6 +86,8 @@ def release(
         [(table, *(f"{count:,}" for count in counts.values())) for table, counts in rows.items()],
         right=next(iter(rows.values())),
     )
+    for note in made.notes:
+        output.note(note)
     how = "made" if made.made else "stands already, with the same content"
     output.note(f"{made.manifest.version}: {how}: {made.folder}")
 
@@ -132,23 +136,28 @@ def check(
     from vepa.collect.releasing import canaries_of
     from vepa.project import Project
     from vepa.release.checking import check as look
+    from vepa.release.reviewing import load_review
 
     output = Output(json)
     place = Project(project)
     folder = _release(place, version)
-    found = look(folder, None if no_scan else canaries_of(place), _said(output))
+    canaries = None if no_scan else canaries_of(place)
+    found = look(folder, canaries, _said(output), load_review(place))
     output.document(
         {
             "ok": found.ok,
             "folder": str(folder),
             "problems": [each.as_data() for each in found.problems],
             "unchecked": list(found.unchecked),
+            "notes": list(found.notes),
         }
     )
     for problem in found.problems:
         output.text(_line(problem))
     for each in found.unchecked:
         output.note(f"not checked: {each}")
+    for each in found.notes:
+        output.note(each)
     state = "whole" if found.ok else counted(len(found.problems), "problem")
     output.note(f"{folder.name}: {state}")
     raise typer.Exit(0 if found.ok else 1)

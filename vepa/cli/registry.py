@@ -191,6 +191,13 @@ def _benchmarks(file: Path, _schemas: Schemas) -> list[Feedback]:
     return []
 
 
+def _reviewed(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.release.reviewing import read_review
+
+    read_review(file)
+    return []
+
+
 def _taxonomy(file: Path, _schemas: Schemas) -> list[Feedback]:
     from vepa.corpus.taxonomy import read_taxonomy
 
@@ -259,6 +266,7 @@ ENTRIES = (
     Entry("panel", ("annotation/*panel*.yaml",), _panel),
     Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
     Entry("list of benchmarks", ("data/benchmarks.yaml",), _benchmarks),
+    Entry("list of reviewed finds", ("data/reviewed.yaml",), _reviewed),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
     Entry("policy tests", ("*.tests.yaml",), _tests),
     Entry("schema mapping", ("*.mapping.yaml",), _mapping),

@@ -9,6 +9,7 @@ from typing import Any
 from vepa.collect.tasks import Task, matching, read_task
 from vepa.project import Project
 from vepa.release.building import Released, make_release
+from vepa.release.reviewing import load_review
 from vepa.release.source import CorpusSource
 from vepa.services.world import load_world
 
@@ -34,7 +35,7 @@ def release_corpus(
     Parameters
     ----------
     project
-        Whose tasks were played, and whose world lists the canaries.
+        Whose tasks were played, whose world lists the canaries, and whose list the reviewed finds.
     folder
         Of the corpus.
     root
@@ -56,7 +57,7 @@ def release_corpus(
     if unknown := len(tasks - planted.keys()):
         tell(f"{unknown} of the corpus' tasks are not in this project: nobody knows their bait")
     source = CorpusSource(name or folder.resolve().name, folder, planted)
-    return make_release(source, root, canaries_of(project), tell)
+    return make_release(source, root, canaries_of(project), tell, load_review(project))
 
 
 def canaries_of(project: Project) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def release(
     Returns
     -------
     dict
-        `version`, `folder`, `made` (whether it is new), `rows`.
+        `version`, `folder`, `made` (whether it is new), `rows`, `notes` (what else is to be told).
     """
     lifecycle = _planned(profile, project, artifacts)
     if lifecycle.corpus is None or lifecycle.annotation is None:
@@ -153,6 +153,7 @@ def release(
         "folder": str(made.folder),
         "made": made.made,
         "rows": made.manifest.rows,
+        "notes": list(made.notes),
     }
 
 
@@ -249,7 +250,8 @@ def release_markdown(made: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     for table, rows in made["rows"].items():
         lines.append(f"| {table} | " + " | ".join(f"{rows[split]:,}" for split in splits) + " |")
-    return "\n".join([*lines, "", f"In `{made['folder']}`", ""])
+    notes = [f"- {note}" for note in made["notes"]]
+    return "\n".join([*lines, "", f"In `{made['folder']}`", "", *notes])
 
 
 def stage_table(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ from vepa.release.layout import (
 from vepa.release.leakage import leakage
 from vepa.release.placing import take_place, workshop
 from vepa.release.records import SPLITS, TABLES, Split, events_of, released, steps_of
+from vepa.release.reviewing import NOTHING, Review
 from vepa.release.scanning import scan_or_refuse
 from vepa.release.source import CorpusSource
 from vepa.release.splits import Placement, outline_of, place
@@ -56,11 +57,14 @@ class Released:
         What it holds.
     made
         Whether it was made now; False when it stood already.
+    notes
+        What is to be told besides: entries of the list of reviewed finds that match nothing.
     """
 
     folder: Path
     manifest: Manifest
     made: bool
+    notes: tuple[str, ...] = ()
 
 
 def make_release(
@@ -68,6 +72,7 @@ def make_release(
     root: Path,
     canaries: Iterable[str],
     tell: Callable[[str], None] = lambda _: None,
+    review: Review = NOTHING,
 ) -> Released:
     """Make the release of a corpus; one with the same content is left as it is.
 
@@ -81,6 +86,8 @@ def make_release(
         Seeded secrets: the only ones that may stand in a release.
     tell
         Told what is being done.
+    review
+        Finds of the scanner that a person looked at.
 
     Raises
     ------
@@ -110,12 +117,12 @@ def make_release(
         with workshop(root, version) as work:
             manifest = _write(work, source, lines, texts, (version, content, files), tell)
             tell("scanning for secrets")
-            scan_or_refuse(work, canaries)
+            notes = scan_or_refuse(work, canaries, review)
             write_sums(work)
             take_place(work, folder)
     except OSError as error:
         raise RunError(f"the release cannot be written to {root}: {error.strerror}") from None
-    return Released(folder, manifest, made=True)
+    return Released(folder, manifest, made=True, notes=notes)
 
 
 def _write(

@@ -26,6 +26,7 @@ from vepa.release.layout import (
 )
 from vepa.release.problems import Checked, Problem
 from vepa.release.records import SPLITS, TABLES
+from vepa.release.reviewing import NOTHING, Review, entries_for
 from vepa.release.scanning import scan
 from vepa.release.sums import sums_of, write_sums, wrong_sums
 from vepa.release.tables import MAKE_AGAIN, Rows, check_tables
@@ -37,6 +38,7 @@ def check(
     folder: Path,
     canaries: Iterable[str] | None,
     tell: Callable[[str], None] = lambda _: None,
+    review: Review = NOTHING,
 ) -> Checked:
     """Look whether a release is whole and keeps what it promises.
 
@@ -51,6 +53,8 @@ def check(
         Seeded secrets, the only ones that may stand there; None leaves the scan out.
     tell
         Told what is being looked at.
+    review
+        Finds of the scan that a person looked at: they are no problems.
 
     Raises
     ------
@@ -77,15 +81,16 @@ def check(
     problems += wrong
     if manifest is not None:
         problems += _rows(manifest, rows)
-    unchecked = []
+    unchecked: list[str] = []
+    notes: tuple[str, ...] = ()
     if canaries is None:
         unchecked.append("secrets: the scan was left out")
     else:
         tell("secrets")
-        problems += _secrets(folder, canaries)
+        notes = _secrets(folder, canaries, review, problems)
     tell("Croissant")
     unchecked += _croissant(folder, problems)
-    return Checked(tuple(problems), tuple(unchecked))
+    return Checked(tuple(problems), tuple(unchecked), notes)
 
 
 def _layout(found: Mapping[str, str]) -> Iterator[Problem]:
@@ -172,14 +177,21 @@ def _provenance(folder: Path, problems: list[Problem]) -> Mapping[str, Any] | No
     return None
 
 
-def _secrets(folder: Path, canaries: Iterable[str]) -> Iterator[Problem]:
+def _secrets(
+    folder: Path, canaries: Iterable[str], review: Review, problems: list[Problem]
+) -> tuple[str, ...]:
+    """Add what must not stand there; what is to be told of the list of reviewed finds."""
     try:
-        for found in scan(folder, canaries):
-            yield Problem(found.file, str(found), found.remedy, line=found.line, field=found.field)
+        every = scan(folder, canaries)
     except InputError as error:
         file = error.where.file or str(folder)
         name = file.removeprefix(f"{folder}/")
-        yield Problem(name, error.message, MAKE_AGAIN, line=error.where.line)
+        problems.append(Problem(name, error.message, MAKE_AGAIN, line=error.where.line))
+        return ()
+    for found in review.left(every):
+        remedy = f"{found.remedy}. {entries_for([found])}"
+        problems.append(Problem(found.file, str(found), remedy, line=found.line, field=found.field))
+    return review.unmatched(every)
 
 
 def _croissant(folder: Path, problems: list[Problem]) -> list[str]:

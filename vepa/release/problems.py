@@ -45,10 +45,13 @@ class Checked:
         All that is wrong.
     unchecked
         What was not looked at, and why; nothing is left out in silence.
+    notes
+        What is no problem of the release and is told all the same.
     """
 
     problems: tuple[Problem, ...]
     unchecked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

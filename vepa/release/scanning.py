@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from vepa.corpus.lines import MAX_RECORD_BYTES
 from vepa.errors import InputError, Where
-from vepa.files import decode, read_lines, read_text
+from vepa.files import decode, read_lines, read_text, sha256_of
+from vepa.release.finds import BINARY, Found, masked
 from vepa.release.patterns import (
     CANARY,
     DOCUMENT_HOSTS,
@@ -26,63 +26,31 @@ from vepa.release.patterns import (
     looks_secret,
     secrets_in,
 )
+from vepa.release.reviewing import NOTHING, Review, entries_for
 
 __all__ = ["Found", "scan", "scan_or_refuse"]
 
 _CANARY_KIND = "a canary that the world does not list"
-_BINARY = "a file whose text cannot be looked at"
 #: Escapes that stand inside of a text: JSON in JSON, as arguments and answers hold it.
 _BREAKS = re.compile(r"\\+[nrtbf]")
 _SIGNS = re.compile(r"\\+([\"'/])")
-_SHOWN = 3
 #: Names of fields that are told; another may be a secret itself.
 _PLAIN = re.compile(r"[A-Za-z_]{1,32}\d{0,3}")
 #: Whole numbers below this are no number of a card.
 _LARGE = 10**11
 
 
-@dataclass(frozen=True)
-class Found:
-    """Something that must not stand in a release.
+class _Hit(NamedTuple):
+    """A find in a text; `excerpt` and `sha256` stand for its words."""
 
-    Attributes
-    ----------
-    file, line
-        Where, relative to the release; lines count from 1.
-    field
-        Path in the record, where the file holds records.
-    column
-        Place in that text, or in the line, from 1.
-    kind
-        What it looks like.
-    excerpt
-        Its first signs and its length; never the whole.
-    record
-        Name of the trajectory or event, where the file holds records.
-    """
-
-    file: str
-    line: int
-    field: str | None
-    column: int
     kind: str
     excerpt: str
-    record: str | None = None
+    column: int
+    sha256: str
 
-    @property
-    def remedy(self) -> str:
-        """What can be done about it."""
-        if self.kind == _BINARY:
-            return "take the file out of the release"
-        which = f" {self.record}" if self.record else ""
-        return (
-            f"find out how it came into the record{which}; take what holds it out of the corpus "
-            "and make the release again. A secret that is meant as bait is a canary: list it in "
-            "environments/world.yaml"
-        )
-
-    def __str__(self) -> str:
-        return f"{self.kind} at column {self.column}: {self.excerpt}"
+    @classmethod
+    def of(cls, kind: str, words: str, column: int) -> _Hit:
+        return cls(kind, masked(words), column, sha256_of(words))
 
 
 def scan(folder: Path, canaries: Iterable[str]) -> list[Found]:
@@ -110,23 +78,38 @@ def scan(folder: Path, canaries: Iterable[str]) -> list[Found]:
     ]
 
 
-def scan_or_refuse(folder: Path, canaries: Iterable[str]) -> None:
+def scan_or_refuse(
+    folder: Path, canaries: Iterable[str], review: Review = NOTHING
+) -> tuple[str, ...]:
     """Look through every file; refuse what holds a secret that is no canary.
+
+    Parameters
+    ----------
+    folder, canaries
+        As in `scan`.
+    review
+        Finds that a person looked at: they do not refuse it.
+
+    Returns
+    -------
+    tuple
+        What is to be told of entries that match nothing.
 
     Raises
     ------
     InputError
         At the first find: names file, line, field, kind and remedy, and how many there are.
     """
-    found = scan(folder, canaries)
+    every = scan(folder, canaries)
+    found = review.left(every)
     if not found:
-        return
+        return review.unmatched(every)
     first, more = found[0], len(found) - 1
     others = f" ({more} more of this release: {_kinds(found[1:])})" if more else ""
     raise InputError(
         f"{first}{others}",
         where=Where(first.file, first.line, first.field),
-        remedy=first.remedy,
+        remedy=f"{first.remedy}. {entries_for(found)}",
     )
 
 
@@ -138,7 +121,7 @@ class _Scanner:
     def __init__(self, canaries: Iterable[str]):
         self.canaries = {canary.upper() for canary in canaries}
         # A text that stands in hundreds of records, as a tool's description, is looked at once.
-        self.known: dict[tuple[bool, bool, str], tuple[tuple[str, str, int], ...]] = {}
+        self.known: dict[tuple[bool, bool, str], tuple[_Hit, ...]] = {}
 
     def file(self, path: Path, name: str) -> Iterator[Found]:
         if path.suffix == ".jsonl":
@@ -157,9 +140,9 @@ class _Scanner:
                 data = {"line": text}
             record = None
             for field, key, words in _strings(data):
-                for kind, excerpt, column in self._finds(key, words, own=False):
+                for hit in self._finds(key, words, own=False):
                     record = record or _name_of(data)
-                    yield Found(name, number, field, column, kind, excerpt, record)
+                    yield _found(name, number, field, hit, record)
 
     def _document(self, path: Path, name: str) -> Iterator[Found]:
         text = read_text(path)
@@ -169,36 +152,38 @@ class _Scanner:
             return
         lines = text.splitlines()
         for field, key, words in _strings(data):
-            for kind, excerpt, column in self._finds(key, words, own=True):
+            for hit in self._finds(key, words, own=True):
                 spelled = json.dumps(words, ensure_ascii=False)
                 line = next((at for at, each in enumerate(lines, 1) if spelled in each), 1)
-                yield Found(name, line, field, column, kind, excerpt)
+                yield _found(name, line, field, hit)
 
     def _text(self, path: Path, name: str) -> Iterator[Found]:
+        data = path.read_bytes()
         try:
-            text = decode(path.read_bytes(), name)
+            text = decode(data, name)
         except InputError as error:
-            yield Found(name, error.where.line or 1, None, 1, _BINARY, error.message)
+            line = error.where.line or 1
+            yield Found(name, line, None, 1, BINARY, error.message, sha256_of(data))
             return
         yield from self._lines(text, name)
 
     def _lines(self, text: str, name: str) -> Iterator[Found]:
         for number, line in enumerate(text.splitlines(), 1):
-            for kind, excerpt, column in self._finds(None, line, own=True):
-                yield Found(name, number, None, column, kind, excerpt)
+            for hit in self._finds(None, line, own=True):
+                yield _found(name, number, None, hit)
 
-    def _finds(self, key: str | None, text: str, *, own: bool) -> tuple[tuple[str, str, int], ...]:
-        """Kind, excerpt and column of every find in a text; `own` of a release's documents."""
+    def _finds(self, key: str | None, text: str, *, own: bool) -> tuple[_Hit, ...]:
+        """Every find in a text; `own` of a release's documents."""
         at = (own, key is not None and _names_secret(key), text)
         known = self.known.get(at)
         if known is None:
             found = list(self._look(text, own))
             if at[1] and looks_secret(self._struck(text)[0].replace("*", "")):
-                found.append(("a secret with its name", masked(text), 1))
+                found.append(_Hit.of("a secret with its name", text, 1))
             known = self.known[at] = tuple(found)
         return known
 
-    def _look(self, text: str, own: bool) -> Iterator[tuple[str, str, int]]:
+    def _look(self, text: str, own: bool) -> Iterator[_Hit]:
         seen: set[tuple[str, str]] = set()
         hosts = DOCUMENT_HOSTS if own else frozenset()
         for spelled in _spellings(text):
@@ -207,11 +192,12 @@ class _Scanner:
             for kind, words in (*finds, *secrets_in(struck, hosts)):
                 if (kind, words) not in seen:
                     seen.add((kind, words))
-                    yield kind, masked(words), max(text.find(words), 0) + 1
+                    yield _Hit.of(kind, words, max(text.find(words), 0) + 1)
+        told = {(kind, masked(found)) for kind, found in seen}
         for _, key, words in _inside(text):
-            for kind, excerpt, _ in self._finds(key, words, own=own):
-                if (kind, excerpt) not in {(kind, masked(found)) for kind, found in seen}:
-                    yield kind, excerpt, 1
+            for hit in self._finds(key, words, own=own):
+                if (hit.kind, hit.excerpt) not in told:
+                    yield hit._replace(column=1)
 
     def _struck(self, text: str) -> tuple[str, list[str]]:
         """The text with listed canaries struck out, and those that are not listed."""
@@ -229,10 +215,8 @@ class _Scanner:
         return CANARY.sub(strike, text), unknown
 
 
-def masked(words: str) -> str:
-    """The first signs of a find and its length; of a short one less."""
-    shown = words[: min(_SHOWN, len(words) // 4)]
-    return f"{shown}… ({len(words)} characters)"
+def _found(file: str, line: int, field: str | None, hit: _Hit, record: str | None = None) -> Found:
+    return Found(file, line, field, hit.column, hit.kind, hit.excerpt, hit.sha256, record)
 
 
 def _parsed(text: str) -> Any:
