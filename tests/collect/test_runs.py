@@ -169,7 +169,7 @@ def test_a_folder_is_held_by_one(copied: Path) -> None:
 def test_once_left_no_episode_is_begun(tmp_path: Path, cache: Places) -> None:
     folder = tiny_project(tmp_path)
     begun = stages.begin_corpus(*where(folder))
-    session = stages._session(begun["folder"])
+    session = stages.session_of(begun["folder"])
     stages.leave_corpus(begun["folder"])
     assert session.settle("memo-milk") == []
     assert len(planned(folder).missing()) == 3

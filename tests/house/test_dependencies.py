@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 CORE = {"ijson", "numpy", "pydantic", "pyyaml", "rich", "typer"}
-EXTRAS = {"pipeline", "services", "train", "bench", "release", "dev"}
+EXTRAS = {"pipeline", "scale", "services", "train", "bench", "release", "dev"}
 
 
 @pytest.fixture

@@ -24,12 +24,12 @@ from vepa.files import write_atomic
 from vepa.llm import Budget, Ledger
 from vepa.llm.messages import Usage
 
-__all__ = ["Collected", "Collection", "Failure", "Round"]
+__all__ = ["TOO_MANY", "Collected", "Collection", "Failure", "Round"]
 
 #: Kinds of a model's errors that would meet every episode alike: they end the collection.
 _ALIKE = ("refused_key", "not_recorded")
 #: Failures in a row after which a provider or a service counts as gone.
-_TOO_MANY = 5
+TOO_MANY = 5
 
 #: Told about every order that is settled: itself, its episode, whether it was there already.
 Told = Callable[[Order, Episode, bool], None]
@@ -148,14 +148,24 @@ class Collection:
         with self.locked():
             return self.round(self.player(materials, settings), pool, told).run(orders)
 
-    def player(self, materials: Materials, settings: CollectSettings) -> Player:
-        """Plays orders into this folder; its budget counts what earlier runs took."""
-        budget = Budget(
+    def player(
+        self, materials: Materials, settings: CollectSettings, budget: Budget | None = None
+    ) -> Player:
+        """Plays orders into this folder; its budget counts what earlier runs took.
+
+        Parameters
+        ----------
+        materials, settings
+            What episodes are made from.
+        budget
+            One that is shared with other processes, instead.
+        """
+        budget = budget or Budget(
             tokens=settings.tokens,
             seconds=settings.minutes * 60 if settings.minutes is not None else None,
             dollars=settings.dollars,
             name=RUN,
-            spent=self._spent(),
+            spent=self.spent(),
         )
         return Player(materials, settings, self.folder / "journals", self.ledger, budget)
 
@@ -182,7 +192,7 @@ class Collection:
                 "make room, or check the rights, and run the same command again"
             ) from error
 
-    def _spent(self) -> Usage:
+    def spent(self) -> Usage:
         """What earlier runs into this folder took, by the ledger."""
         total = self.ledger.totals()["all"]
         # What was cut may have been counted by the provider: a budget must not forget it.
@@ -311,6 +321,6 @@ class Round:
         with self._lock:
             self.result.failures.append(Failure(order.id, reason))
             self._in_a_row += 1
-            if self._in_a_row >= _TOO_MANY:
+            if self._in_a_row >= TOO_MANY:
                 self.result.stopped = f"{self._in_a_row} episodes failed in a row: {reason}"
                 self._halted.set()

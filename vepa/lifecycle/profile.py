@@ -1,18 +1,25 @@
-"""The blocks `release` and `train` of a profile."""
+"""The blocks `release`, `train` and `scale` of a profile."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vepa.errors import SettingError, Where
 from vepa.files import name_of, read_text
 from vepa.policy.document import Document, parse_document, plain_words
 from vepa.policy.schema import nearest
 
-__all__ = ["LifecycleProfile", "ReleaseProfile", "TrainProfile", "read_lifecycle"]
+__all__ = [
+    "LifecycleProfile",
+    "ReleaseProfile",
+    "ScaleProfile",
+    "TrainProfile",
+    "read_lifecycle",
+]
 
 _REMEDY = "see the comments in flows/profiles/demo.yaml"
 
@@ -48,11 +55,51 @@ class TrainProfile(_Part):
     recipe: str
 
 
+class ScaleProfile(_Part):
+    """On which processes episodes are played and steps are judged; products are the same.
+
+    Attributes
+    ----------
+    runner
+        `threads` of this process, or worker processes of Dask or of Ray.
+    workers
+        How many processes; as many as the corpus has offices when left out.
+    address
+        Of a cluster that runs already; workers of this machine, for this run, when left out.
+    dashboard
+        Whether the page of Dask or Ray listens, on loopback, for this run.
+    """
+
+    runner: Literal["threads", "dask", "ray"] = "threads"
+    workers: int | None = Field(default=None, ge=1, le=256)
+    address: str | None = None
+    dashboard: bool = False
+
+    @property
+    def apart(self) -> bool:
+        """Whether the work is done by other processes."""
+        return self.runner != "threads"
+
+    @model_validator(mode="after")
+    def _is_reached(self) -> Self:
+        if not self.apart and (self.address or self.workers or self.dashboard):
+            raise ValueError("`threads` are of this process; name `runner: dask` or `runner: ray`")
+        if self.address is not None:
+            kinds = {"dask": r"(tcp|tls|ws|wss)://[^/\s]+:\d+", "ray": r"(ray://)?[^/\s]+:\d+"}
+            if not re.fullmatch(kinds[self.runner], self.address):
+                example = {"dask": "tcp://HOST:8786", "ray": "ray://HOST:10001"}[self.runner]
+                raise ValueError(f"the address of a {self.runner} cluster looks like {example}")
+            if self.dashboard:
+                raise ValueError("a cluster that runs already has its own dashboard, or none")
+        return self
+
+
 class LifecycleProfile(_Part):
-    """Both blocks; None where one is left out."""
+    """All of them; None where one is left out."""
 
     release: ReleaseProfile | None = None
     train: TrainProfile | None = None
+    scale: ScaleProfile | None = None
 
 
 P = TypeVar("P", bound=_Part)
@@ -71,7 +118,8 @@ def read_lifecycle(path: str | Path) -> tuple[LifecycleProfile, list[SettingErro
     wrong: list[SettingError] = []
     release = _block(document, data, "release", ReleaseProfile, wrong)
     train = _block(document, data, "train", TrainProfile, wrong)
-    for name, needed in (("release", "annotate"), ("train", "release")):
+    scale = _block(document, data, "scale", ScaleProfile, wrong)
+    for name, needed in (("release", "annotate"), ("train", "release"), ("scale", "corpus")):
         if data.get(name) is not None and data.get(needed) is None:
             wrong.append(
                 SettingError(
@@ -80,7 +128,7 @@ def read_lifecycle(path: str | Path) -> tuple[LifecycleProfile, list[SettingErro
                     remedy=_REMEDY,
                 )
             )
-    return LifecycleProfile(release=release, train=train), wrong
+    return LifecycleProfile(release=release, train=train, scale=scale), wrong
 
 
 def _block(

@@ -58,9 +58,9 @@ class Profile(BaseModel):
         Settings of the update at the end of a round.
     baselines
         Learners that the report shows beside the policy, on the same feedback.
-    corpus, annotate, release, train
-        What is collected before (`vepa.collect.runs`), who judges it (`vepa.annotate.runs`), and
-        what becomes of it (`vepa.lifecycle`); no part of this run.
+    corpus, annotate, release, train, scale
+        What is collected before (`vepa.collect.runs`), who judges it (`vepa.annotate.runs`), what
+        becomes of it and on which processes (`vepa.lifecycle`); no part of this run.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -81,6 +81,7 @@ class Profile(BaseModel):
     annotate: dict[str, Any] | None = Field(default=None, exclude=True)
     release: dict[str, Any] | None = Field(default=None, exclude=True)
     train: dict[str, Any] | None = Field(default=None, exclude=True)
+    scale: dict[str, Any] | None = Field(default=None, exclude=True)
 
     @field_validator("authority")
     @classmethod
@@ -198,7 +199,7 @@ def corpus_profile(file: Path, name: str, events: Path) -> str | None:
     """
     outer = yaml.safe_load(read_text(file))
     evolve = outer.pop("corpus", {}).get("evolve")
-    for block in ("annotate", "release", "train"):
+    for block in ("annotate", "release", "train", "scale"):
         outer.pop(block, None)
     if evolve is None:
         return None

@@ -21,6 +21,7 @@ __all__ = [
     "labelled_events",
     "outcome_table",
     "pretty",
+    "task_row",
 ]
 
 
@@ -93,6 +94,32 @@ def episode_row(episode: Episode) -> dict[str, Any]:
         "dollars": episode.spent.dollars,
         "retries": len(episode.attempts),
         "content_hash": episode.content_hash,
+    }
+
+
+def task_row(task: str, settled: Sequence[tuple[Episode, bool]], seconds: float) -> dict[str, Any]:
+    """A task as a row of a table.
+
+    Parameters
+    ----------
+    task
+        Its id.
+    settled
+        Its episodes, and whether each was there already.
+    seconds
+        Wall time that it took.
+    """
+    episodes = [episode for episode, _ in settled]
+    dollars = [episode.spent.dollars for episode in episodes]
+    return {
+        "task": task,
+        "episodes": len(episodes),
+        "kept": sum(kept for _, kept in settled),
+        "steps": sum(episode.steps for episode in episodes),
+        "unsafe": sum(bool(episode.tripped) for episode in episodes),
+        "succeeded": sum(episode.succeeded for episode in episodes),
+        "dollars": None if None in dollars else sum(value or 0.0 for value in dollars),
+        "seconds": round(seconds, 2),
     }
 
 

@@ -163,6 +163,10 @@ class CorpusSession:
         with self._guard:
             return self._settled.pop(task, [])
 
+    def take(self, result: Collected) -> None:
+        """Let stand as the result what other processes made of the plan."""
+        self._round.result = result
+
     def stop(self) -> None:
         """Begin no episode any more, and let those that are being played end without a result."""
         self._player.stop()

@@ -18,6 +18,7 @@ from vepa.collect.runs.products import (
     labelled_events,
     outcome_table,
     pretty,
+    task_row,
 )
 from vepa.collect.runs.session import CorpusPlan, CorpusSession, plan_corpus
 from vepa.corpus.episode import Episode
@@ -32,6 +33,7 @@ __all__ = [
     "end_corpus",
     "leave_corpus",
     "read_figures",
+    "session_of",
     "write_products",
     "write_report",
 ]
@@ -86,18 +88,8 @@ def begin_corpus(
 def collect_task(folder: str | Path, task: str) -> dict[str, Any]:
     """Play what is missing of one task; its figures."""
     began = time.monotonic()
-    settled = _session(folder).settle(task)
-    episodes = [episode for episode, _ in settled]
-    return {
-        "task": task,
-        "episodes": len(episodes),
-        "kept": sum(kept for _, kept in settled),
-        "steps": sum(episode.steps for episode in episodes),
-        "unsafe": sum(bool(episode.tripped) for episode in episodes),
-        "succeeded": sum(episode.succeeded for episode in episodes),
-        "dollars": _dollars(episodes),
-        "seconds": round(time.monotonic() - began, 2),
-    }
+    settled = session_of(folder).settle(task)
+    return task_row(task, settled, time.monotonic() - began)
 
 
 def leave_corpus(folder: str | Path) -> None:
@@ -278,14 +270,16 @@ def _planned(profile: str, project: str | None, artifacts: str | None) -> Corpus
     return planned(plan_corpus, profile, project, artifacts, block="corpus", does="collects")
 
 
-def _session(folder: str | Path) -> CorpusSession:
+def session_of(folder: str | Path) -> CorpusSession:
+    """The session of a folder.
+
+    Raises
+    ------
+    RunError
+        When this process has none.
+    """
     with _GUARD:
         session = _SESSIONS.get(str(folder))
     if session is None:
         raise RunError(f"no corpus is being collected into {folder} by this process")
     return session
-
-
-def _dollars(episodes: list[Episode]) -> float | None:
-    dollars = [episode.spent.dollars for episode in episodes]
-    return None if None in dollars else sum(value or 0.0 for value in dollars)
