@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from vepa.bench.trials import Progress, Trial, TrialSettings, run_trials
 from vepa.bench.views import view_of
 from vepa.corpus.events import EventTable
 from vepa.errors import InputError, SettingError, Where
-from vepa.evolution.proposers import proposer
+from vepa.evolution.proposers import check_proposer
+from vepa.evolution.proposers.llm.opening import Desk
 from vepa.policy.authority import authority
 from vepa.policy.matching import ALLOW, REFUSE
 
@@ -71,6 +73,7 @@ def run_bench(
     *,
     jobs: int | None = None,
     progress: Progress = lambda _: None,
+    desk: Desk | None = None,
 ) -> dict[str, Any]:
     """Run the benchmark; the document of `vepa bench run --json`.
 
@@ -85,6 +88,9 @@ def run_bench(
         on it.
     progress
         Called with the number of rounds that were finished since the last call.
+    desk
+        Where the answers of a model that proposes are kept. Every trial may take an even share of
+        its budget, so that no figure depends on which trial ran first.
 
     Raises
     ------
@@ -101,12 +107,15 @@ def run_bench(
     tables = {name: table.canonical() for name, table in tables.items()}
     streams = _streams(tables, settings.separate)
     check_bench(streams, settings)
-    trials = [
-        Trial((name, view, seed), parts, settings.trial)
-        for name, parts in streams.items()
+    keys = [
+        (name, view, seed)
+        for name in streams
         for view in settings.views
         for seed in range(settings.first_seed, settings.first_seed + settings.seeds)
     ]
+    if settings.trial.evolution.asks_a_model:
+        desk = replace(desk or Desk(), share=1 / len(keys))
+    trials = [Trial(key, streams[key[0]], settings.trial, desk) for key in keys]
     workers = jobs or min(os.cpu_count() or 1, len(trials))
     figures = run_trials(trials, jobs=workers, progress=progress)
     by_stream: dict[str, Figures] = {}
@@ -127,7 +136,7 @@ def check_bench(streams: Mapping[str, Sequence[EventTable]], settings: BenchSett
     """Find what is wrong before any work is done."""
     trial = settings.trial
     authority(trial.authority)
-    proposer(trial.evolution.proposer)
+    check_proposer(trial.evolution.proposer)
     check_families(trial.baselines)
     if len(set(settings.views)) != len(settings.views):
         raise SettingError(
@@ -164,7 +173,10 @@ def summarise(figures: Sequence[Figures]) -> Figures:
         summary["gap"] = spread(
             [seed["covered_macro_f1"] - seed["baselines"][best]["covered"] for seed in figures]
         )
-    kept = ("seed", *SCALARS, "confusion", "start40", "rules", "policy_hash")
+    kept = ["seed", *SCALARS, "confusion", "start40", "rules", "policy_hash"]
+    if "model" in figures[0]:
+        kept.append("model")
+        summary["model"] = _model([seed["model"] for seed in figures])
     summary["by_seed"] = [{name: seed[name] for name in kept} for seed in figures]
     return summary
 
@@ -235,6 +247,11 @@ def _start(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
         "f1_sd": f1["sd"],
         "labels": float(np.mean([seed["labels"] for seed in figures])),
     }
+
+
+def _model(figures: Sequence[Figures]) -> Figures:
+    """What all seeds together asked of a model; `ended`: seeds whose budget was used up."""
+    return {name: sum(seed[name] for seed in figures) for name in figures[0]}
 
 
 def _baselines(figures: Sequence[Figures]) -> Figures:

@@ -12,7 +12,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,7 +24,12 @@ from vepa.bench.streams import StreamSettings
 from vepa.bench.views import stream_in_view, view_of
 from vepa.corpus.events import EventTable
 from vepa.errors import RunError
+from vepa.evolution import update
+from vepa.evolution.proposers import Counted, proposer
 from vepa.evolution.settings import EvolutionSettings, Gates
+
+if TYPE_CHECKING:
+    from vepa.evolution.proposers.llm.opening import Desk
 
 __all__ = ["START_LABELS", "Trial", "TrialSettings", "run_trial", "run_trials"]
 
@@ -74,27 +80,36 @@ class Trial:
         The events that form the stream.
     settings
         Of the trial.
+    desk
+        Where the answers of a model that proposes are kept, and its share of the budget.
     """
 
     key: tuple[str, str, int]
     tables: tuple[EventTable, ...]
     settings: TrialSettings
+    desk: Desk | None = None
 
 
 def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, Any]:
-    """Run one trial; its figures (see `vepa.bench.scores`), `start40` and `baselines`."""
+    """Run one trial; its figures (see `vepa.bench.scores`), `start40` and `baselines`.
+
+    Where a model proposes, `model` says what that took (see `ModelProposer.figures`).
+    """
     _, view, seed = trial.key
     settings = trial.settings
     stream = stream_in_view(
         trial.tables, settings.stream, seed, view=view, masked=settings.mask_unknown
     )
     judge = settings.gates.authority(settings.authority)
-    loop = Prequential(stream, judge, settings.evolution)
+    evolution = settings.evolution
+    source = proposer(evolution.proposer, evolution.llm, trial.desk)
+    evolve = partial(update, source=source)
+    loop = Prequential(stream, judge, evolution, evolve=evolve)
     while not loop.finished:
         loop.advance()
         progress(1)
     ours = worked_off(stream, loop.outcomes)
-    begun = start(stream, judge, settings.evolution, labels=START_LABELS)
+    begun = start(stream, judge, evolution, labels=START_LABELS, evolve=evolve)
     visible = view_of(view).fields(stream.table.schema, view)
     learners = make_baselines(settings.baselines, stream.table.schema, visible, seed)
     return {
@@ -104,6 +119,7 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
         "policy_hash": loop.current.policy_hash,
         "curve": ours.curve(),
         "baselines": score_baselines(stream, ours, learners),
+        **({"model": source.figures()} if isinstance(source, Counted) else {}),
     }
 
 

@@ -11,6 +11,7 @@ from vepa.cli.console import Output
 from vepa.cli.run_views import near
 
 if TYPE_CHECKING:
+    from vepa.bench.runs.conduct import Estimate
     from vepa.bench.runs.run import Run
     from vepa.lifecycle.estimating import Share, StageCost, Totals
     from vepa.lifecycle.plan import Lifecycle
@@ -120,14 +121,34 @@ def _tell_run(out: Output, planned: Run) -> None:
         ("feedback", counted(expected.labels, "label")),
         ("updates", f"{expected.updates}, at most {patches} in all"),
         ("baselines", ", ".join(method_name(name) for name in expected.baselines) or "none"),
-        ("model calls", str(expected.model_calls)),
-        ("cost", f"{expected.cost_usd:.2f} USD"),
+        ("model calls", _asked(expected)),
+        ("cost", _most(expected)),
         ("time", "none" if planned.finished else f"about {max(expected.seconds, 1):.0f} s"),
         ("done already", f"{done} of {counted(len(planned.needs), 'stage')}"),
         ("products", f"{near(planned.folder)}/"),
     ]
     for name, value in rows:
         out.text(f"{name:13} {value}")
+
+
+def _asked(expected: Estimate) -> str:
+    if expected.model is None:
+        return str(expected.model_calls)
+    return f"at most {expected.model_calls:,}, to {expected.model}"
+
+
+def _most(expected: Estimate) -> str:
+    """What a model costs at most; answers that are asked for again come on top."""
+    if expected.model is None:
+        return f"{expected.cost_usd or 0.0:.2f} USD"
+    if expected.cost_usd is None:
+        return "not known: the model has no known price, and no budget of dollars is set"
+    most = f"at most {expected.cost_usd:.2f} USD"
+    if expected.unlimited_usd is None:
+        return f"{most}, the budget"
+    if expected.unlimited_usd > expected.cost_usd:
+        return f"{most}, the budget; {expected.unlimited_usd:.2f} USD without it"
+    return most
 
 
 def _tell_end(out: Output, again: str | None, awaited: Sequence[str] = ()) -> None:

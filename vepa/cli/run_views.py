@@ -182,6 +182,10 @@ def _summary_rows(
     yield "errors", errors_by_kind(summary["confusion"])
     yield "rules", f"{rules['active']} active of {rules['archive']} verified"
     cost = f"{counted(planned.model_calls, 'model call')}, {planned.cost_usd:.2f} USD"
+    ended = summary.get("model", {}).get("ended")
+    if ended:
+        told = f"its budget was used up in round {', '.join(map(str, ended))}"
+        yield "model", f"{told}; there the updates went on without it"
     yield "cost", cost if seconds is None else f"{cost}, {seconds:.1f} s"
 
 

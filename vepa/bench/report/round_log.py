@@ -57,6 +57,7 @@ def _entry(number: int, record: Mapping[str, Any], before: Policy, after: Policy
             {
                 "number": attempt["number"],
                 "edits": [_edit(edit) for edit in attempt["patch"]["edits"]],
+                "written": attempt.get("written", ""),
                 "verified": attempt["verified"],
                 "feedback": attempt["feedback"],
                 "score": attempt["score"],

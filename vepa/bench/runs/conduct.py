@@ -15,6 +15,7 @@ from vepa.bench.runs.profile import Profile
 from vepa.bench.runs.run import Run
 from vepa.bench.runs.server import TemporaryServer, quiet_environment
 from vepa.errors import MissingExtraError, RunError
+from vepa.evolution.proposers.llm.forecast import forecast
 from vepa.project import Project
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
 _IMPORT, _SERVER = 3.0, 10.0
 #: Seconds a round and 1,000 events: of the update for each patch, and of the baselines.
 _PATCH = 0.005
+#: Seconds of a question to a model; a guess, as nobody knows the model.
+_QUESTION = 20.0
 _BASELINES = {"forest": 0.2, "ripper": 0.1, "hoeffding": 0.05, "lookup": 0.005}
 
 
@@ -46,8 +49,9 @@ class Estimate:
         Updates of the policy, and patches tried in all of them, at most.
     baselines
         Families of learners beside the policy.
-    model_calls, cost_usd
-        Calls of language models at most, and what they cost.
+    model, model_calls, cost_usd, unlimited_usd
+        The language model that is asked for patches, if one is; questions to it at most, what they
+        cost within the budget, and without one. None where the price is not known.
     seconds
         A rough guess for what is not done yet.
     """
@@ -58,8 +62,10 @@ class Estimate:
     updates: int
     patches: int
     baselines: tuple[str, ...]
+    model: str | None
     model_calls: int
-    cost_usd: float
+    cost_usd: float | None
+    unlimited_usd: float | None
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +77,11 @@ def estimate(run: Run) -> Estimate:
     """What is known of a run before it begins; reads the stream, writes nothing."""
     stream, profile = run.stream, run.profile
     left = run.missing
+    updates = sum(stage.startswith(("round-", "summary")) for stage in left)
+    expected = forecast(profile.evolution, stream.table.schema, updates, run.place)
     seconds = guessed_seconds(profile, len(stream.table), left)
+    if expected is not None:
+        seconds += expected.questions * _QUESTION
     if left:
         seconds += _IMPORT + (0.0 if "PREFECT_API_URL" in os.environ else _SERVER)
     return Estimate(
@@ -81,8 +91,10 @@ def estimate(run: Run) -> Estimate:
         updates=len(stream.rounds),
         patches=len(stream.rounds) * profile.evolution.patches,
         baselines=tuple(profile.baselines),
-        model_calls=run.model_calls,
-        cost_usd=run.cost_usd,
+        model=None if expected is None else expected.model,
+        model_calls=0 if expected is None else expected.questions,
+        cost_usd=0.0 if expected is None else expected.most_dollars,
+        unlimited_usd=0.0 if expected is None else expected.dollars,
         seconds=round(seconds, 1),
     )
 
@@ -103,7 +115,10 @@ def guessed_seconds(profile: Profile, events: int, stages: Iterable[str]) -> flo
 
 def check_packages(run: Run) -> None:
     """Raise `MissingExtraError` when a package that the run needs is not installed."""
-    for package in ("prefect", "polars", "jinja2"):
+    needed = ["prefect", "polars", "jinja2"]
+    if run.profile.evolution.asks_a_model:
+        needed += ["litellm", "jsonschema"]
+    for package in needed:
         if find_spec(package) is None:
             raise MissingExtraError(package, "pipeline")
     check_families(run.profile.baselines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,6 +108,8 @@ def round_figures(stream: Stream, outcome: RoundOutcome) -> dict[str, Any]:
         },
         "rules": outcome.rules,
         "policy_hash": outcome.after.policy_hash,
+        "questions": outcome.record.get("questions", 0),
+        "model_ended": outcome.record.get("model_ended", False),
     }
 
 
@@ -121,7 +123,7 @@ def parquet(frame: DataFrame) -> bytes:
 def manifest_document(
     id: str,
     inputs: Mapping[str, Any],
-    events: Sequence[str],
+    locations: Mapping[str, Any],
     records: Mapping[str, StageRecord],
     cost: Mapping[str, float],
     finished: bool,
@@ -134,8 +136,8 @@ def manifest_document(
         Of the run.
     inputs
         All that the products depend on.
-    events
-        Where the events files lie on this machine.
+    locations
+        Where inputs lie on this machine.
     records
         The stages that are done.
     cost
@@ -152,11 +154,13 @@ def manifest_document(
         "products": dict(sorted(products.items())),
         "cost": dict(cost),
     }
+    # Not the money: an answer that was kept costs nothing the next time.
+    lasting = {**content, "cost": {**cost, "usd": 0.0}}
     return {
         **content,
-        "content_sha256": sha256_of(canonical_json(content)),
+        "content_sha256": sha256_of(canonical_json(lasting)),
         "finished": finished,
-        "locations": {"events": list(events)},
+        "locations": dict(locations),
         "seconds": {
             "stages": {stage: round(record.seconds, 3) for stage, record in records.items()},
             "total": round(float(np.sum([record.seconds for record in records.values()])), 3),

@@ -25,17 +25,16 @@ from vepa.bench.streams import Stream, StreamSettings, join_tables
 from vepa.bench.views import stream_in_view
 from vepa.corpus.events import read_events
 from vepa.errors import RunError
+from vepa.evolution.proposers.llm.asking import TEMPLATE
+from vepa.evolution.proposers.llm.opening import Desk, spent_by
 from vepa.files import canonical_json, read_text, sha256_of, write_atomic
+from vepa.llm.prompts import load_prompt
 from vepa.policy.authority import Authority
 from vepa.policy.policy import Policy
 from vepa.policy.reading import load_policy
 from vepa.project import Project
 
 __all__ = ["Run", "begin", "file_of", "open_run", "plan", "round_stage", "write_manifest"]
-
-
-#: Proposers that call no language model.
-_WITHOUT_MODEL = frozenset({"induction"})
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,8 @@ class Run:
         The events in rounds, as the method sees them.
     inputs
         All that the products depend on; the id is made of it.
+    place
+        The project's folder, where one was named: a model's prompt is looked up there first.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Run:
     folder: Path
     stream: Stream
     inputs: Mapping[str, Any]
+    place: Path | None = None
 
     @property
     def id(self) -> str:
@@ -95,18 +97,28 @@ class Run:
         }
 
     @property
+    def desk(self) -> Desk | None:
+        """Where questions to a model and its answers are kept; None for a run that asks none.
+
+        They lie beside the runs: a run that is made again pays for nothing twice, and what it has
+        spent before counts for its budget.
+        """
+        if not self.profile.evolution.asks_a_model:
+            return None
+        return Desk(self.folder.parents[1] / "propose", run=self.id, project=self.place)
+
+    @property
     def model_calls(self) -> int:
-        """Calls of language models, at most: one a patch, none for a proposer without a model."""
-        if self.profile.evolution.proposer in _WITHOUT_MODEL:
+        """Questions to a language model so far, in the stages that are done."""
+        if self.desk is None:
             return 0
-        return self.profile.rounds * self.profile.evolution.patches
+        done = (self.done(stage) for stage in self.needs)
+        return sum(record.figures.get("questions", 0) for record in done if record)
 
     @property
     def cost_usd(self) -> float:
-        """What the model calls cost."""
-        if self.model_calls:
-            raise RunError(f"the cost of {self.profile.evolution.proposer!r} is not known")
-        return 0.0
+        """What the questions have cost so far, in US dollars, as far as prices are known."""
+        return 0.0 if self.desk is None else spent_by(self.desk).dollars
 
     def done(self, stage: str) -> StageRecord | None:
         """The record of a stage whose products stand."""
@@ -139,7 +151,7 @@ class Run:
 
     def replayed(self, rounds: int) -> Prequential:
         """The loop after so many rounds, taken from the folder."""
-        loop = Prequential(self.stream, self.gate, self.profile.evolution)
+        loop = Prequential(self.stream, self.gate, self.profile.evolution, desk=self.desk)
         for number in range(1, rounds + 1):
             loop.replay(self.policy(number), self.record(number))
         return loop
@@ -160,7 +172,8 @@ def plan(project: Project, name: str, *, artifacts: Path | None = None) -> Run:
     file = find_profile(project, name)
     profile = load_profile(file)
     files = tuple(find_events(project, event_file) for event_file in profile.events)
-    return _settle(file.stem, profile, name, files, (artifacts or project.artifacts_path) / "runs")
+    runs = (artifacts or project.artifacts_path) / "runs"
+    return _settle(file.stem, profile, name, files, runs, project.directory)
 
 
 def open_run(folder: str | Path) -> Run:
@@ -177,11 +190,12 @@ def open_run(folder: str | Path) -> Run:
         profile = Profile.model_validate(manifest["inputs"]["profile"])
         files = tuple(Path(name) for name in manifest["locations"]["events"])
         name = manifest["inputs"]["name"]
+        project = manifest["locations"].get("project")
     except (OSError, ValueError, KeyError, TypeError):
         raise RunError(
             f"{place} holds no run\n  remedy: `vepa run` begins one (`--fresh` begins it anew)"
         ) from None
-    run = _settle(name, profile, name, files, place.parent)
+    run = _settle(name, profile, name, files, place.parent, Path(project) if project else None)
     if run.id != place.name:
         raise RunError(
             f"events, code or packages have changed since {place.name} began\n"
@@ -230,7 +244,7 @@ def write_manifest(run: Run, *, finished: bool) -> dict[str, Any]:
     document = manifest_document(
         run.id,
         run.inputs,
-        [str(file.absolute()) for file in run.files],
+        _locations(run),
         records,
         {"usd": run.cost_usd, "model_calls": run.model_calls},
         finished,
@@ -239,7 +253,22 @@ def write_manifest(run: Run, *, finished: bool) -> dict[str, Any]:
     return document
 
 
-def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], runs: Path) -> Run:
+def _locations(run: Run) -> dict[str, Any]:
+    """Where on this machine the inputs lie; no part of what is hashed."""
+    found: dict[str, Any] = {"events": [str(file.absolute()) for file in run.files]}
+    if run.desk is not None and run.place is not None:
+        found["project"] = str(run.place)
+    return found
+
+
+def _settle(
+    name: str,
+    profile: Profile,
+    origin: str,
+    files: tuple[Path, ...],
+    runs: Path,
+    place: Path | None,
+) -> Run:
     tables = [read_events(file) for file in files]
     joined = join_tables(tables).canonical()
     settings = StreamSettings(rounds=profile.rounds, feedback=profile.feedback, flip=profile.flip)
@@ -261,7 +290,14 @@ def _settle(name: str, profile: Profile, origin: str, files: tuple[Path, ...], r
         "schema": {"version": joined.schema.version, "sha256": joined.schema.sha256},
         "code": code_sha256(),
         "versions": versions(),
+        **({"prompt": _prompt(place)} if profile.evolution.asks_a_model else {}),
     }
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "run"
     folder = runs / f"{word}-{sha256_of(canonical_json(inputs))[:12]}"
-    return Run(name, profile, origin, files, folder, stream, inputs)
+    return Run(name, profile, origin, files, folder, stream, inputs, place)
+
+
+def _prompt(place: Path | None) -> dict[str, str]:
+    """What of the prompt a model's answers depend on."""
+    prompt = load_prompt(Project(place), TEMPLATE)
+    return {"id": prompt.id, "version": prompt.version, "sha256": prompt.sha256}

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vepa.bench import metrics
 from vepa.bench.baselines import make_baselines
 from vepa.bench.comparison import counted, errors_by_kind
-from vepa.bench.prequential import start
+from vepa.bench.prequential import default_evolve, start
 from vepa.bench.runs.products import (
     baseline_answers,
     baseline_frame,
@@ -112,7 +112,9 @@ def summarise(folder: str | Path) -> dict[str, Any]:
     def make(run: Run) -> Made:
         loop = run.replayed(run.profile.rounds)
         ours = worked_off(run.stream, loop.outcomes)
-        begun = start(run.stream, run.gate, run.profile.evolution, labels=START_LABELS)
+        evolution = run.profile.evolution
+        evolve = default_evolve(evolution, run.desk)
+        begun = start(run.stream, run.gate, evolution, labels=START_LABELS, evolve=evolve)
         figures = {
             **score(run.stream, loop.outcomes),
             "start40": {"coverage": begun.coverage, "f1": begun.f1, "labels": begun.labels},
@@ -125,7 +127,10 @@ def summarise(folder: str | Path) -> dict[str, Any]:
             "risk_coverage": ours.curve(),
             "rounds": [round_figures(run.stream, outcome) for outcome in loop.outcomes],
         }
+        if evolution.llm is not None:
+            document["model"] = _asked(evolution.llm.model, document["rounds"], begun.record)
         told = {key: value for key, value in figures.items() if isinstance(value, (int, float))}
+        told["questions"] = begun.record["questions"]
         return {"summary.json": json.dumps(document, indent=1) + "\n"}, told
 
     _stage(folder, "summary", make)
@@ -216,6 +221,18 @@ def _stage(folder: str | Path, stage: str, make: Callable[[Run], Made]) -> dict[
                 seconds=time.perf_counter() - clock,
             )
     return dict(known.figures)
+
+
+def _asked(
+    model: str, rounds: Sequence[Mapping[str, Any]], begun: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a model was asked, and the rounds from which on its budget was used up."""
+    return {
+        "name": model,
+        "questions": sum(row["questions"] for row in rounds) + begun["questions"],
+        "ended": [row["round"] for row in rounds if row["model_ended"]],
+        "start40_ended": begun["model_ended"],
+    }
 
 
 def _compare(ours: Answers, answers: Answers) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vepa.errors import SettingError, Where
-from vepa.evolution.proposers.base import Malformed, Proposal, Proposer, Request
+from vepa.evolution.proposers.base import Counted, Malformed, Proposal, Proposer, Request
 
 if TYPE_CHECKING:  # pragma: no cover
     from collections.abc import Callable
@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # pragma: no cover
     from vepa.evolution.proposers.llm.settings import LLMSettings
 
 __all__ = [
-    "PROPOSERS", "Malformed", "Proposal", "Proposer", "Request", "check_proposer", "proposer",
+    "PROPOSERS", "Counted", "Malformed", "Proposal", "Proposer", "Request", "check_proposer",
+    "proposer",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from vepa.evolution.archive import Archive
 from vepa.evolution.scoring import Score
@@ -13,7 +13,7 @@ from vepa.policy.feedback import Feedback
 from vepa.policy.patches import Patch
 from vepa.policy.policy import Policy
 
-__all__ = ["Malformed", "Proposal", "Proposer", "Rejection", "Request"]
+__all__ = ["Counted", "Malformed", "Proposal", "Proposer", "Rejection", "Request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +117,13 @@ class Proposer(Protocol):
 
     def propose(self, request: Request) -> Proposal:
         """Patches for the request's parent."""
+        ...
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """A proposer that asks a model, and counts what that takes."""
+
+    def figures(self) -> dict[str, Any]:
+        """Questions and what they took; see `ModelProposer.figures`."""
         ...
