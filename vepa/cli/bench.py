@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vepa.cli.console import AsJson, Output, ProjectDir
-from vepa.cli.inputs import SchemaOption
+from vepa.cli.inputs import SchemaOption, schema_of
 
 if TYPE_CHECKING:
     from vepa.bench.results import BenchSettings
     from vepa.bench.streams import FlipTarget
+    from vepa.evolution.proposers.llm.opening import Desk
 
 __all__ = ["app"]
 
@@ -23,8 +24,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-#: How a baseline is scored; see `vepa.bench.scores.score_baselines`.
-_KINDS = ("covered", "full", "at_coverage")
+
+
+#: Settings whose option has another name.
+_OPTIONS = {"shift": "mixed", "views": "view", "evolution": "proposer"}
 
 
 @app.callback()
@@ -83,8 +86,28 @@ def run(
         float, typer.Option(help="Precision that the gate asks of a refuse rule.")
     ] = 0.95,
     proposer: Annotated[
-        str, typer.Option(metavar="NAME", help="Where patches come from; there is induction.")
+        str, typer.Option(metavar="NAME", help="induction (no model), llm, or induction+llm.")
     ] = "induction",
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Who is asked for patches (docs/models.md).")
+    ] = None,
+    model_settings: Annotated[
+        Path | None,
+        typer.Option("--settings", metavar="FILE", help="Settings of the model (YAML)."),
+    ] = None,
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="Questions to the model an update, at most.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Budget of tokens, for all seeds together.")
+    ] = None,
+    max_dollars: Annotated[
+        float | None, typer.Option(min=0, help="Budget of US dollars, likewise.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answers that are kept; artifacts/propose."),
+    ] = None,
     patches: Annotated[int, typer.Option(min=0, help="Patches an update, at most.")] = 30,
     selection: Annotated[
         str, typer.Option(metavar="WAY", help="pareto, or greedy (an ablation).")
@@ -107,8 +130,11 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="Write the JSON document here, too.")
     ] = None,
     schema: SchemaOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked and what it costs.")
+    ] = False,
     json: AsJson = False,
-    _project: ProjectDir = None,
+    project: ProjectDir = None,
 ) -> None:
     """Evolve a policy over shuffled streams and score it, with baselines on the same feedback.
 
@@ -122,7 +148,13 @@ def run(
     failures it was updated for. Unsafe allowed: share of the decided events labelled refuse that
     were allowed; safe refused: likewise. Surest, as many: a baseline on the events that it is
     surest of.
+
+    With --proposer llm every answer of the model is kept, so the same command pays for nothing
+    twice. Where the budget is used up, the run goes on without the model and says so.
     """
+    from vepa.cli.bench_models import desk_of, model_options, tell_forecast
+
+    llm = model_options(proposer, model, model_settings, questions, max_tokens, max_dollars)
     settings = _settings(
         {
             "trial": {
@@ -144,6 +176,7 @@ def run(
                     "selection": selection,
                     "verify": verify,
                     "proposer": proposer,
+                    "llm": llm,
                 },
                 "baselines": _names(baselines),
             },
@@ -153,7 +186,11 @@ def run(
             "separate": separate,
         }
     )
-    _run(events, schema, settings, jobs, out, Output(json))
+    if dry_run:
+        tell_forecast(Output(json), settings, len(events), schema_of(schema), project)
+        return
+    desk = desk_of(settings, cache, project)
+    _run(events, schema, settings, jobs, out, Output(json), desk)
 
 
 def _run(
@@ -163,11 +200,12 @@ def _run(
     jobs: int | None,
     target: Path | None,
     out: Output,
+    desk: Desk | None,
 ) -> None:
     from json import dumps
 
     from vepa.bench.results import run_bench
-    from vepa.cli.inputs import schema_of
+    from vepa.cli.bench_views import show
     from vepa.corpus.events import read_events
     from vepa.errors import SettingError
     from vepa.files import check_writable, name_of, write_output
@@ -181,13 +219,13 @@ def _run(
     tables = {name_of(path): read_events(path, space) for path in events}
     total = settings.trial.stream.rounds * settings.seeds * len(settings.views)
     with _progress(total * (len(tables) if settings.separate else 1)) as progress:
-        document = run_bench(tables, settings, jobs=jobs, progress=progress)
+        document = run_bench(tables, settings, jobs=jobs, progress=progress, desk=desk)
     if target is not None:
         write_output(target, dumps(document, indent=1, allow_nan=False) + "\n")
         out.note(f"written: {target}")
     out.document(document)
     if not out.json:
-        _show(out, document)
+        show(out, document)
 
 
 def _names(text: str) -> list[str]:
@@ -226,7 +264,7 @@ def _settings(given: Mapping[str, Any]) -> BenchSettings:
     except ValidationError as error:
         path, message = complaint(error)
         name = "_".join(map(str, path[path.index("gates") + 1 :] if "gates" in path else path[-1:]))
-        option = {"shift": "mixed", "views": "view"}.get(name, name)
+        option = _OPTIONS.get(name, name)
         raise SettingError(
             message,
             where=Where(field=f"--{option.replace('_', '-')}"),
@@ -244,58 +282,3 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("rounds", total=total)
         yield lambda count: bar.advance(task, count)
-
-
-def _show(out: Output, document: Mapping[str, Any]) -> None:
-    for name, figures in document.get("files", {"": document}).items():
-        for view, shown in figures.get("views", {"": figures}).items():
-            title = ", ".join(part for part in (name, view) if part)
-            _show_figures(out, shown, title)
-    if "lookup" not in document["config"]["baselines"]:
-        out.text(
-            "single-field look-ups were not asked for; --baselines lookup shows how far one field "
-            "alone carries"
-        )
-    seeds = document["config"]["seeds"]
-    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    out.text(f"{told}, {document['seconds']:.1f} s")
-
-
-def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
-    from vepa.bench.comparison import FIGURES
-
-    alone = len(figures["by_seed"]) == 1
-    rows = [(name, _spread(figures[key], alone)) for key, name in FIGURES.items()]
-    began = figures["start40"]
-    rows.append(
-        ("first 40 labels", f"coverage {began['coverage']:.3f}, covered F1 {began['f1']:.3f}")
-    )
-    by_round = " ".join(f"{value:.2f}" for value in figures["coverage_by_round"])
-    rows.append(("coverage by round", by_round))
-    rules = figures["rules"]
-    rows.append(("rules", f"{rules['archive']:.1f}, {rules['active']:.1f} of them active"))
-    if "gap" in figures:
-        best = figures["baselines"]["lookup"]["field"]
-        rows.append((f"above the look-up on {best}", _spread(figures["gap"], alone)))
-    out.table(("figure", "mean ± sd"), rows, title=title or None)
-    if "baselines" in figures:
-        _show_baselines(out, figures, alone)
-
-
-def _show_baselines(out: Output, figures: Mapping[str, Any], alone: bool) -> None:
-    from vepa.bench.comparison import method_name
-
-    ours = (figures["covered_macro_f1"], figures["full_macro_f1"])
-    rows = [("VEPA", *(_spread(figure, alone) for figure in ours), "")]
-    for name, found in figures["baselines"].items():
-        if name.startswith("lookup."):
-            continue  # the best of them stands below them as `lookup`
-        key = f"lookup.{found['field']}" if "field" in found else name
-        covered, full, surest = (_spread(found[kind], alone) for kind in _KINDS)
-        rows.append((method_name(key), covered, full, surest))
-    out.table(("macro-F1", "where VEPA decides", "everywhere", "surest, as many"), rows)
-
-
-def _spread(value: Mapping[str, float], alone: bool) -> str:
-    """Mean and deviation; one seed alone has no deviation."""
-    return f"{value['mean']:.3f} ± {'–' if alone else format(value['sd'], '.3f')}"
