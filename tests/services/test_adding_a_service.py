@@ -12,19 +12,14 @@ from vepa.services.environment import ROLES, Environment
 from vepa.services.environment.parts import (
     Account,
     Assertion,
-    Check,
-    Docker,
-    Health,
     People,
-    Process,
     Reset,
     Seed,
-    Software,
     State,
     Step,
-    Stop,
     VolatileKind,
 )
+from vepa.services.environment.running import Check, Docker, Health, Process, Software, Stop
 from vepa.services.environment.tool import Limits, Tool
 from vepa.services.templates import FILTERS
 

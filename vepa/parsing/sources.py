@@ -20,7 +20,8 @@ from vepa.parsing.directives import Lexicon, bundled_lexicon
 from vepa.parsing.documents import documents, leaves_of
 from vepa.parsing.instrumented import InstrumentedParser, parse_trajectory
 from vepa.parsing.provenance import Memory, Voice
-from vepa.parsing.text import GRAM, is_distinctive, located_words
+from vepa.parsing.telling import is_telling, other_spellings
+from vepa.parsing.text import located_words
 from vepa.parsing.told import Told
 from vepa.policy.schema import Schema
 
@@ -35,11 +36,6 @@ _KINDS: dict[Voice, SourceKind] = {
     "tool_output": "tool",
     "none": "tool",
 }
-#: In a text of more words, a short run must tell something before it counts as copied.
-_SHORT = GRAM
-_TELLING_LETTERS = 5
-#: Digits of a number that may be an amount in another unit; shorter ones are limits and counts.
-_FEWEST_IN_CENTS, _FEWEST_IN_UNITS = 4, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +248,7 @@ class _Reader:
                 words = [word for word, _, _ in part.located]
                 yield words
                 for word in words:
-                    yield from ([other] for other in _other_spellings(word))
+                    yield from ([other] for other in other_spellings(word))
 
     def leaves(self, step: Step) -> list[Leaf]:
         """The values of a call with their sources."""
@@ -286,9 +282,9 @@ class _Reader:
     def _found(self, words: Sequence[str], at: int) -> tuple[int, Source]:
         length, place = self.told.longest(words, at)
         run = words[at : at + length]
-        if length and _is_telling(run, words):
+        if length and is_telling(run, words):
             return length, self._sourced(place, run)
-        for other in _other_spellings(words[at]):
+        for other in other_spellings(words[at]):
             found, place = self.told.longest([other], 0)
             if found:
                 return 1, self._sourced(place, [other])
@@ -300,31 +296,3 @@ class _Reader:
             return source
         inside = self._memory.inside(list(run))
         return Source(source.kind, source.step, any(not before for before in inside.values()))
-
-
-def _is_telling(run: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a run is more than a turn of phrase that stands in any text.
-
-    A single plain word is, where it is all of the text; two or three of them in a short text.
-    """
-    if len(run) >= min(GRAM, len(words)) or any(is_distinctive(word) for word in run):
-        return True
-    if len(run) == 1:
-        return run[0].isdecimal() and len(words) <= _SHORT
-    return (
-        len(words) <= _SHORT
-        or any(word.isdecimal() for word in run)
-        or sum(len(word) >= _TELLING_LETTERS for word in run) > 1
-    )
-
-
-def _other_spellings(word: str) -> Iterator[str]:
-    """A number in cents where it stood in whole units, and the other way round."""
-    whole, mark, part = word.partition(".")
-    if not whole.isdecimal() or (mark and not part.isdecimal()):
-        return
-    if not mark and len(whole) >= _FEWEST_IN_CENTS:
-        cents = whole[-2:].rstrip("0")
-        yield whole[:-2] + (f".{cents}" if cents else "")
-    if mark or len(whole) >= _FEWEST_IN_UNITS:
-        yield (whole + part.ljust(2, "0")).lstrip("0") or "0"

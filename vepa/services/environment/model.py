@@ -8,24 +8,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from vepa.services.environment.base import Name, Part
 from vepa.services.environment.parts import (
     ROLES,
     Account,
     Assertion,
-    Docker,
-    Health,
-    Name,
-    Part,
     People,
-    Process,
     Reset,
     Seed,
-    Software,
     State,
     Step,
     VolatileKind,
 )
 from vepa.services.environment.plant import Plant
+from vepa.services.environment.running import Docker, Health, Process, Software
 from vepa.services.environment.tool import Tool
 
 __all__ = ["Environment"]

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from vepa.services.environment.parts import Name, Part, Step
+from vepa.services.environment.base import Name, Part
+from vepa.services.environment.parts import Step
 
 __all__ = ["Plant"]
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from vepa.corpus.tools import Effect, ToolEvent, ToolMetadata
-from vepa.services.environment.parts import Name, Part, Seconds, Step
+from vepa.services.environment.base import Name, Part, Seconds
+from vepa.services.environment.parts import Step
 
 __all__ = ["Limits", "Tool"]
 
