@@ -27,8 +27,8 @@ __all__ = [
 
 #: Contradictions for which the gate's needs are told.
 _CONTRADICTIONS = 4
-#: Examples that a group names.
-_NAMED = 2
+#: Examples that a group names, and rules that match it.
+_NAMED, _RULES = 2, 6
 #: Bytes of a rationale or a description, and of a finding or an earlier patch.
 _TEXT, _LONG = 160, 300
 #: What of a finding is told.
@@ -99,12 +99,14 @@ def tried_line(patch: Patch, score: Score) -> str:
 
 def group_line(request: Request, kind: str, group: Group) -> str:
     """Equal examples; the first of them by name where they are to be repaired."""
+    matching = _matching(request, group.codes)
     return _line(
         kind,
         label=_WHOLE.text(group.label),
         count=str(len(group.rows)),
         event=_event(request.parent.schema, group.codes),
-        rules=_matching(request, group.codes),
+        rules=_WHOLE.value(matching[:_RULES]),
+        more=str(len(matching) - _RULES) if len(matching) > _RULES else None,
         examples=_named(group.rows) if kind == "repair" else None,
     )
 
@@ -116,7 +118,7 @@ def clash_line(request: Request, clash: Clash) -> str:
         "clash",
         labels=_WHOLE.value(numbers),
         event=_event(request.parent.schema, clash.codes),
-        rules=_matching(request, clash.codes),
+        rules=_WHOLE.value(_matching(request, clash.codes)[:_RULES]),
         examples=_named([rows[0] for rows in clash.rows.values()]),
     )
 
@@ -152,14 +154,12 @@ def _event(schema: Schema, codes: Sequence[int]) -> str:
     return _WHOLE.value({name: value for name, value in event.items() if value != UNKNOWN})
 
 
-def _matching(request: Request, codes: Sequence[int]) -> str:
-    return _WHOLE.value(
-        [
-            rule.id
-            for rule in request.parent.rules
-            if all(mask >> code & 1 for mask, code in zip(rule.masks, codes, strict=True))
-        ]
-    )
+def _matching(request: Request, codes: Sequence[int]) -> list[str]:
+    return [
+        rule.id
+        for rule in request.parent.rules
+        if all(mask >> code & 1 for mask, code in zip(rule.masks, codes, strict=True))
+    ]
 
 
 def _named(rows: Sequence[int]) -> str:
