@@ -26,6 +26,8 @@ from vepa.annotate.runs.plan import plan_annotation
 from vepa.corpus.labels import Judgement
 from vepa.project import Project
 from vepa.release.checking import check
+from vepa.services.places import Places
+from vepa.services.runtimes import processes
 
 # One worker runs them all: they share a server and a finished run.
 pytestmark = [
@@ -101,34 +103,93 @@ def test_a_persons_verdict_is_a_new_version_and_only_what_follows_is_made(
     assert check(Path(before["corpus"]["release"]["folder"]), None).problems == ()
 
 
+#: What stands once a stage is done, below the artifacts.
+ENDS = {
+    "collect": "corpus/tiny/corpus.json",
+    "annotate": "corpus/tiny/labels/annotation.json",
+    "release": "corpus/tiny/release.json",
+    "evolve-corpus": "runs/evolve-*/summary.json",
+    "evolve-benchmark": "runs/tiny-*/summary.json",
+}
+#: Seconds that a process takes to come to its first stage.
+START = 5.0
+
+
+def stage_of(folder: Path) -> str:
+    """The first stage that is not done."""
+    place = folder / "artifacts"
+    return next((stage for stage, end in ENDS.items() if not any(place.glob(end))), "report")
+
+
+def kill_in(
+    folder: Path, variables: dict[str, str], stage: str, seconds: float, draw: random.Random
+) -> str:
+    """Start a run and kill -9 all of it at a random moment of a stage; the stage it was in."""
+    process, order = started(folder, variables, "--json"), list(ENDS)
+    part, end, moment = draw.random(), time.monotonic() + LIMIT, 0.0
+    late = stage_of(folder) == stage  # it begins with it, once it has started
+    while time.monotonic() < end and process.poll() is None:
+        now = stage_of(folder)
+        if now not in order or order.index(now) > order.index(stage):
+            break
+        if now == stage:
+            moment = moment or time.monotonic() + part * (seconds + START * late)
+            if time.monotonic() >= moment:
+                break
+        time.sleep(0.01)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=LIMIT)
+    return stage_of(folder)
+
+
+class Kept:
+    """What was played and judged before a kill and must be there, as it was, ever after."""
+
+    def __init__(self, folder: Path):
+        self.corpus = folder / "artifacts/corpus/tiny"
+        self.episodes: dict[Path, int] = {}
+        self.judged: dict[str, set[bytes]] = {}
+
+    def look(self) -> None:
+        """Compare with the look before."""
+        now = {each: each.stat().st_mtime_ns for each in self.corpus.rglob("*.episode.json")}
+        assert self.episodes.items() <= now.items(), "an episode was played twice, or is lost"
+        self.episodes = now
+        for path in self.corpus.glob("labels/judged/*.jsonl"):
+            lines = [each for each in path.read_bytes().splitlines(True) if each.endswith(b"\n")]
+            items = [json.loads(each)["judged"]["item"] for each in lines]
+            assert len(set(items)) == len(items), "a content was judged twice"
+            assert self.judged.get(path.name, set()) <= set(lines), "a judgement is lost"
+            self.judged[path.name] = set(lines)
+
+
 @pytest.mark.slow  # test_corpus_flow.py and test_run_command.py kill single stages
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("kills", [10])
 def test_killed_anywhere_it_ends_as_the_same_version(
     whole: tuple[Path, dict[str, Any], str],
     variables: dict[str, str],
+    cache: Places,
     tmp_path: Path,
     kills: int,
 ) -> None:
     seed = int(os.environ.get("VEPA_TEST_SEED", random.randrange(10**6)))
     sys.stderr.write(f"VEPA_TEST_SEED={seed}\n")
     draw = random.Random(seed)
-    folder = lifecycle_project(tmp_path / "killed")
-    marks = [
-        "corpus.json", "judged/b.jsonl", "labels.jsonl", "settled.jsonl", "release.json",
-        "round-001.json",
-    ]  # fmt: skip
-    for _ in range(kills):
-        process, mark = started(folder, variables, "--json"), draw.choice(marks)
+    folder, seconds = lifecycle_project(tmp_path / "killed"), summary_of(whole[0])["seconds"]
+    kept = Kept(folder)
+    for at in range(kills):
+        stage = list(ENDS)[at * len(ENDS) // kills]
+        was = kill_in(folder, variables, stage, seconds[stage], draw)
+        sys.stderr.write(f"killed in {was}\n")
+        kept.look()
         end = time.monotonic() + LIMIT
-        while time.monotonic() < end and process.poll() is None:
-            if any(str(path).endswith(mark) for path in (folder / "artifacts").rglob("*.json*")):
-                time.sleep(draw.uniform(0, 1.0))
-                process.send_signal(signal.SIGKILL)
-                break
+        while left := [*processes.launchers(cache.root), *processes.leftovers(cache.root)]:
+            assert time.monotonic() < end, left
             time.sleep(0.05)
-        process.communicate(timeout=LIMIT)
     told, _ = told_of(folder, variables)
+    kept.look()
     assert told["corpus"]["content_sha256"] == whole[1]["corpus"]["content_sha256"]
     assert told["corpus"]["release"]["version"] == whole[1]["corpus"]["release"]["version"]
     assert told["policy_hash"] == whole[1]["policy_hash"]
