@@ -24,6 +24,7 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from vepa.annotate.runs import figures as told
+from vepa.annotate.runs import sharing as judging
 from vepa.annotate.runs import stages as annotation
 from vepa.bench.runs.conduct import load_flow
 from vepa.collect.runs import sharing, stages
@@ -102,18 +103,38 @@ def end_annotation(folder: str, labels: dict[str, Any], measured: Any) -> dict[s
 
 def judged_anew(profile: str, project: str | None, artifacts: str | None) -> dict[str, Any]:
     """Every step that is not judged yet, then all that follows from it."""
-    asked = limits.asked_models(profile, project)
+    asked, scale = limits.asked_models(profile, project), scale_of(profile, project)
     plan = annotation.begin_annotation(profile, project, artifacts)
     folder, readers = plan["folder"], plan["readers"]
+    seats = {reader: asked.seats[reader] for reader in readers}
     try:
-        seats = [asked.seats[reader] for reader in readers]
-        annotate_reader.map(unmapped(folder), readers, seats).result()
+        left = judging.take_up(folder)  # of workers of a run that was killed
+        if scale.apart and left:
+            judged_apart(folder, project, seats, left, scale)
+        else:
+            annotate_reader.map(unmapped(folder), readers, list(seats.values())).result()
         labels = write_labels(folder)
         arbitrate(folder, asked.arbiter)
         measured = measure_agreement(folder)
         return end_annotation(folder, labels, measured)
     finally:
         annotation.leave_annotation(folder)
+
+
+def judged_apart(
+    folder: str, project: str | None, seats: dict[str, list[str]], left: int, scale: Any
+) -> None:
+    """Judge what is not judged on worker processes."""
+    run = judging.share_out(folder, project, scale.workers)
+    apart: Any = load_flow(_HERE / "scale.py", "annotate_apart")
+    try:
+        apart.with_options(task_runner=task_runner(scale))(
+            folder, run["where"], run["token"], scale.workers, seats, left
+        )
+    except BaseException:
+        judging.withdraw(folder, run["token"])
+        raise
+    judging.gather(folder, run["token"], left)
 
 
 @flow(

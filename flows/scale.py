@@ -11,14 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from prefect import flow, task
-from prefect.artifacts import update_progress_artifact
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 
+from vepa.annotate.runs import sharing as judging
 from vepa.collect.runs import sharing
 from vepa.lifecycle import limits
 
-__all__ = ["collect_apart"]
+__all__ = ["annotate_apart", "collect_apart"]
 
 #: Seconds between two signs of progress.
 _OFTEN = 2.0
@@ -29,6 +30,15 @@ def collect_share(where: list[str], token: str, number: int, asked: list[str]) -
     """Play tasks that no other share plays, until all are settled."""
     settled = sharing.collect_share(where, token, number, lambda: limits.within(asked))
     return {"share": number, "tasks": settled}
+
+
+@task(task_run_name="annotate-{reader}-share-{number}", cache_policy=NO_CACHE)
+def annotate_share(
+    where: list[str], token: str, reader: str, number: int, asked: list[str]
+) -> dict[str, Any]:
+    """Judge one share of what a reader has not judged."""
+    with limits.within(asked):
+        return {"reader": reader, "asked": judging.judge_share(where, token, reader, number)}
 
 
 @flow(name="collect-apart", flow_run_name="collect-apart")
@@ -66,7 +76,47 @@ def collect_apart(
         done = sharing.settled(folder, token)
         update_progress_artifact(artifact_id=progress, progress=100.0 * done / max(1, of))
 
-    return [ended(future, tell) for future in futures]
+    found = [ended(future, tell) for future in futures]
+    update_progress_artifact(artifact_id=progress, progress=100.0)
+    return found
+
+
+@flow(name="annotate-apart", flow_run_name="annotate-apart")
+def annotate_apart(
+    folder: str,
+    where: list[str],
+    token: str,
+    workers: int,
+    asked: dict[str, list[str]],
+    left: int,
+) -> list[dict[str, Any]]:
+    """Let workers judge what is not judged; how many steps each was asked for.
+
+    Parameters
+    ----------
+    folder
+        Of the labels; the process that runs this flow holds it.
+    where, token, workers
+        As of `collect_apart`.
+    asked
+        Name of a reader -> limits of providers that its shares wait for.
+    left
+        Judgements that are missing.
+    """
+    progress: Any = create_progress_artifact(progress=0.0, key="annotate", description=folder)
+    futures = [
+        annotate_share.submit(where, token, reader, number, limited)
+        for number in range(workers)
+        for reader, limited in asked.items()
+    ]
+
+    def tell() -> None:
+        done = judging.judged(folder)
+        update_progress_artifact(artifact_id=progress, progress=100.0 * min(1.0, done / left))
+
+    found = [ended(future, tell) for future in futures]
+    update_progress_artifact(artifact_id=progress, progress=100.0)
+    return found
 
 
 def ended(future: PrefectFuture[Any], tell: Callable[[], None]) -> Any:

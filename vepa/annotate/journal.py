@@ -88,6 +88,10 @@ class LabelJournal:
         """What was said about an item; None when nothing was."""
         return self._known.get(item)
 
+    def judged(self) -> list[Judged]:
+        """All of them, in the order in which they came."""
+        return list(self._known.values())
+
     def add(self, judged: Judged) -> None:
         """Keep a judgement or a failure; what was paid for is on disk when this returns.
 

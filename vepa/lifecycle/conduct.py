@@ -8,6 +8,7 @@ from typing import Any
 from vepa.bench.runs.conduct import check_packages, load_flow, prefect_server
 from vepa.collect.runs.conduct import prepare_corpus
 from vepa.lifecycle.plan import Lifecycle
+from vepa.lifecycle.scaling import check_runner
 
 __all__ = ["conduct_lifecycle", "prepare"]
 
@@ -30,6 +31,7 @@ def prepare(whole: Lifecycle, tell: Callable[[str], None] = lambda _: None) -> N
         When services cannot be run.
     """
     check_packages(whole.benchmark)
+    check_runner(whole.profile.scale)
     if whole.corpus is not None and whole.corpus.missing():
         prepare_corpus(whole.corpus, tell)
 
