@@ -7,7 +7,9 @@ since the first one died, does what is still missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from prefect import flow, task
@@ -16,13 +18,17 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 
 from vepa.annotate.runs import sharing as judging
+from vepa.bench.runs.board import Board
 from vepa.collect.runs import sharing
+from vepa.errors import RunError
 from vepa.lifecycle import limits
 
 __all__ = ["annotate_apart", "collect_apart"]
 
 #: Seconds between two signs of progress.
 _OFTEN = 2.0
+#: Seconds without a sign of life after which nobody is waited for any more.
+_SILENT = 300.0
 
 
 @task(task_run_name="collect-share-{number}", cache_policy=NO_CACHE)
@@ -37,8 +43,8 @@ def annotate_share(
     where: list[str], token: str, reader: str, number: int, asked: list[str]
 ) -> dict[str, Any]:
     """Judge one share of what a reader has not judged."""
-    with limits.within(asked):
-        return {"reader": reader, "asked": judging.judge_share(where, token, reader, number)}
+    judged = judging.judge_share(where, token, reader, number, lambda: limits.within(asked))
+    return {"reader": reader, "asked": judged}
 
 
 @flow(name="collect-apart", flow_run_name="collect-apart")
@@ -76,7 +82,7 @@ def collect_apart(
         done = sharing.settled(folder, token)
         update_progress_artifact(artifact_id=progress, progress=100.0 * done / max(1, of))
 
-    found = [ended(future, tell) for future in futures]
+    found = ended(futures, Board(Path(folder), token), tell)
     update_progress_artifact(artifact_id=progress, progress=100.0)
     return found
 
@@ -114,15 +120,36 @@ def annotate_apart(
         done = judging.judged(folder)
         update_progress_artifact(artifact_id=progress, progress=100.0 * min(1.0, done / left))
 
-    found = [ended(future, tell) for future in futures]
+    found = ended(futures, Board(Path(folder), token), tell)
     update_progress_artifact(artifact_id=progress, progress=100.0)
     return found
 
 
-def ended(future: PrefectFuture[Any], tell: Callable[[], None]) -> Any:
-    """What a task gave; meanwhile progress is told."""
-    while True:
-        try:
-            return future.result(timeout=_OFTEN)
-        except TimeoutError:
-            tell()
+def ended(
+    futures: Sequence[PrefectFuture[Any]], board: Board, tell: Callable[[], None]
+) -> list[Any]:
+    """What tasks gave, in order; meanwhile progress is told, and somebody must be at work.
+
+    Raises
+    ------
+    RunError
+        When no worker gives a sign of life: tasks would wait for one for ever.
+    """
+    found: list[Any] = []
+    pulse, since = board.pulse(), time.monotonic()
+    for future in futures:
+        while True:
+            try:
+                found.append(future.result(timeout=_OFTEN))
+                break
+            except TimeoutError:
+                tell()
+            if board.pulse() != pulse:
+                pulse, since = board.pulse(), time.monotonic()
+            elif time.monotonic() - since > _SILENT:
+                raise RunError(
+                    f"no worker gave a sign of life for {_SILENT:.0f} seconds; is the cluster up, "
+                    "has it a free place for a task, and is the machine not too busy? What was "
+                    "made is kept: the same command goes on"
+                )
+    return found

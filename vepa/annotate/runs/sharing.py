@@ -8,16 +8,17 @@ ended early: what was judged is never asked for again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from vepa.annotate.asking import Judged
+from vepa.annotate.asking import Annotator, Judged
 from vepa.annotate.dual import how_of
 from vepa.annotate.items import items_of
 from vepa.annotate.journal import LabelJournal
 from vepa.annotate.opening import open_reader
-from vepa.annotate.runs.plan import plan_annotation
+from vepa.annotate.runs.plan import AnnotationPlan, plan_annotation
 from vepa.annotate.runs.session import AnnotationSession, session_of
 from vepa.bench.runs.board import Board
 from vepa.corpus.trajectory import stream_trajectories
@@ -31,6 +32,8 @@ __all__ = ["gather", "judge_share", "judged", "share_out", "take_up", "withdraw"
 
 #: Below the folder of labels: journals of shares that were not taken up yet.
 _PARTS = "judged/shares"
+#: Held meanwhile: a slot of the providers' limits.
+Around = Callable[[], AbstractContextManager[None]]
 
 
 def share_out(folder: str | Path, project: str | None, workers: int) -> dict[str, Any]:
@@ -62,7 +65,9 @@ def share_out(folder: str | Path, project: str | None, workers: int) -> dict[str
     return {"token": board.token, "where": [str(place.absolute()) for place in places]}
 
 
-def judge_share(where: Sequence[str], token: str, reader: str, number: int) -> int:
+def judge_share(
+    where: Sequence[str], token: str, reader: str, number: int, around: Around = nullcontext
+) -> int:
     """Judge one share of what a reader has not judged; how many were asked for.
 
     Parameters
@@ -73,6 +78,8 @@ def judge_share(where: Sequence[str], token: str, reader: str, number: int) -> i
         Name of its seat.
     number
         Of the share, from 0; one process at a time has it.
+    around
+        Entered while somebody is asked.
 
     Raises
     ------
@@ -84,37 +91,53 @@ def judge_share(where: Sequence[str], token: str, reader: str, number: int) -> i
     """
     profile, project, artifacts = where
     board = Board(Path(artifacts) / "corpus" / Path(profile).stem / "labels", token)
-    workers = int(board.about()["workers"])
-    plan = plan_annotation(Project(project), profile, artifacts=Path(artifacts))
-    if plan is None:
-        raise RunError(f"{profile} annotates nothing any more")
-    board.check(plan.inputs)
+    about = board.about()
+    with board.alive(f"{reader}-{number}"):
+        plan = plan_annotation(Project(project), profile, artifacts=Path(artifacts))
+        if plan is None:
+            raise RunError(f"{profile} annotates nothing any more")
+        board.check(plan.inputs)
+        with around():
+            return _judge(plan, board, reader, number, int(about["workers"]))
+
+
+def _judge(plan: AnnotationPlan, board: Board, reader: str, number: int, workers: int) -> int:
     work = json.loads((board.folder / f"{reader}.work.json").read_bytes())
     left, items = set(work["items"][number::workers]), {}
     for trajectory in stream_trajectories(plan.trajectories):
         items.update({each.hash: each for each in items_of(trajectory) if each.hash in left})
+    asked = _reader(plan, board, reader, number, workers)
+    with LabelJournal(plan.folder / _PARTS / f"{reader}-{number}.jsonl", work["how"]) as journal:
+        open_ = [item for item in items.values() if journal.get(item.hash) is None]
+
+        def keep(judged: Judged) -> None:
+            journal.add(judged)
+            board.about()  # a run that died, or was ended, pays for nothing more
+
+        at_once = max(1, plan.profile.workers // workers)
+        for _ in asked.judge_many(open_, workers=at_once, keep=keep):
+            pass
+    return len(open_)
+
+
+def _reader(
+    plan: AnnotationPlan, board: Board, reader: str, number: int, workers: int
+) -> Annotator:
+    """A seat with its model behind it, and the part of this process in the model's limits."""
     seat = next(each for each in plan.panel.annotators if each.name == reader)
     limits = plan.panel.budget
     budget = SharedBudget(
         board.budget, f"{reader}-{number}", tokens=limits.tokens, dollars=limits.dollars,
         seconds=None if limits.minutes is None else limits.minutes * 60,
     )  # fmt: skip
-    ledger = Ledger(plan.folder / "ledger.jsonl").tagged(purpose="annotate")
-    asked = open_reader(
+    return open_reader(
         seat.model_copy(update={"settings": dealt(seat.settings, workers)}),
-        plan.panel, plan.rules, budget=budget, ledger=ledger, project=plan.project,
-    )  # fmt: skip
-    with LabelJournal(plan.folder / _PARTS / f"{reader}-{number}.jsonl", work["how"]) as journal:
-        open_ = [item for item in items.values() if journal.get(item.hash) is None]
-        at_once = max(1, plan.profile.workers // workers)
-
-        def keep(judged: Judged) -> None:
-            journal.add(judged)
-            board.about()  # a run that died, or was ended, pays for nothing more
-
-        for _ in asked.judge_many(open_, workers=at_once, keep=keep):
-            pass
-    return len(open_)
+        plan.panel,
+        plan.rules,
+        budget=budget,
+        ledger=Ledger(plan.folder / "ledger.jsonl").tagged(purpose="annotate"),
+        project=plan.project,
+    )
 
 
 def judged(folder: str | Path) -> int:

@@ -12,8 +12,9 @@ import json
 import secrets
 import shutil
 import socket
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ __all__ = ["SHARES", "Board"]
 
 #: Below the folder of the products, while a run is scaled out.
 SHARES = "shares"
+#: Seconds between two signs of life.
+_BEAT = 5.0
 
 
 class Board:
@@ -140,6 +143,42 @@ class Board:
     def outcomes(self) -> list[dict[str, Any]]:
         """What came of the parts that are settled, by their names."""
         return [json.loads(path.read_bytes()) for path in sorted(self._outcomes.glob("*.json"))]
+
+    @contextmanager
+    def alive(self, name: str) -> Iterator[None]:
+        """Give signs of life inside, so that whoever waits knows that somebody is at work."""
+        ended = threading.Event()
+
+        def beat() -> None:
+            file = self._outcomes / f"{name}.{secrets.token_hex(4)}.alive"
+            while True:
+                try:
+                    file.touch()
+                except OSError:  # the board is down
+                    return
+                if ended.wait(_BEAT):
+                    return
+
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            yield
+        except TimeoutError as error:  # to whoever waits it would say that nothing came yet
+            raise RunError(f"a wait took too long: {error}") from error
+        finally:
+            ended.set()
+            thread.join()
+
+    def pulse(self) -> int:
+        """A number that is another one whenever somebody gave a sign of life since the last time.
+
+        Clocks of other machines may be wrong: it only ever says something beside an earlier one.
+        """
+        total = 0
+        for path in self._outcomes.iterdir() if self._outcomes.is_dir() else ():
+            with suppress(OSError):
+                total += path.stat().st_mtime_ns
+        return total
 
     def stop(self, reason: str) -> None:
         """Let all processes of the run begin nothing more."""

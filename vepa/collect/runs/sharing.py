@@ -142,11 +142,12 @@ def collect_share(
     folder = Path(artifacts) / "corpus" / Path(profile).stem
     board = Board(folder, token)
     about = board.about()
-    plan = plan_corpus(Project(project), profile, artifacts=Path(artifacts))
-    if plan is None:
-        raise RunError(f"{profile} collects nothing any more")
-    board.check(_inputs(plan))
-    return _Share(plan, board, number, int(about["workers"]), around).run()
+    with board.alive(f"share-{number}"):
+        plan = plan_corpus(Project(project), profile, artifacts=Path(artifacts))
+        if plan is None:
+            raise RunError(f"{profile} collects nothing any more")
+        board.check(_inputs(plan))
+        return _Share(plan, board, number, int(about["workers"]), around).run()
 
 
 class _Share:
