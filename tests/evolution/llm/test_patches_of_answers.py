@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import unicodedata
 
 import pytest
-from evolving import WORLD
-from hypothesis import given
+from evolving import WORLD, archive_of, drawn
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from proposing import BAD, GOOD, adds, answer, edit, rule
 
+from vepa.evolution.proposers import Request
+from vepa.evolution.proposers.induction import Induction
 from vepa.evolution.proposers.llm.answers import LIMITS, plain, read_answer
-from vepa.policy import Policy
+from vepa.policy import Policy, authority
 from vepa.policy.patches import apply, check_patch
 
 ID = re.compile(r"r[0-9]+-[0-9a-f]{6}")
@@ -66,6 +69,22 @@ def test_ids_are_ours_and_the_same_for_the_same_rule():
     assert other.id != one.id
 
 
+def test_a_rule_without_its_empty_predicate_is_another_one_and_that_of_induction():
+    plainly = {"colour": {"in": ["red"]}}
+    one, two = (
+        read(adds({"decision": "refuse", "when": when})).patches[0].edits[0].rules[0]
+        for when in (plainly, {**plainly, "size": {"not_in": []}})
+    )
+    assert one.key == two.key
+    assert one.id != two.id
+    archive = archive_of(drawn(90, lambda e: "refuse" if e["colour"] == "red" else "allow"))
+    asked = Request(Policy(WORLD), archive, (), (), authority(), (), 4, 30, random.Random(0))
+    own = Induction().propose(asked).patches[0].edits[0].rules[0]
+    when = {name: predicate.to_dict() for name, predicate in own.when.items()}
+    again = read(adds({"decision": own.decision, "when": when})).patches[0].edits[0].rules[0]
+    assert (again.id, again.key) == (own.id, own.key)
+
+
 def test_standing_evidence_and_provenance_of_an_answer_are_ignored():
     (patch,) = read(BAD["hostile"][0]).patches
     made = patch.edits[0].rules[0]
@@ -112,7 +131,7 @@ def test_oversized_answers_are_cut_and_that_is_said():
     found = read(*BAD["oversized"])
     assert len(found.patches) + 3 == LIMITS["patches"]
     assert codes(found) == ["too_large"] * 4
-    assert "4003 patches were offered; only the first 8" in found.malformed[-1].feedback[0].message
+    assert "403 patches were offered; only the first 8" in found.malformed[-1].feedback[0].message
     assert all(len(malformed.written) <= 400 for malformed in found.malformed)
     # No more than may still be tried is read at all.
     few = read(*[adds(made) for made in GOOD], most=1)
@@ -158,6 +177,7 @@ patches = st.fixed_dictionaries(
 
 
 @pytest.mark.property
+@settings(max_examples=40)
 @given(st.lists(patches, max_size=4), words)
 def test_whatever_is_answered_gives_patches_or_findings(offered, note):
     found = read(*offered, note=note)

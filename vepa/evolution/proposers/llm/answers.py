@@ -6,6 +6,7 @@ lose their signs that show nothing. What is no patch becomes a finding for the n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -148,10 +149,9 @@ def _rule(
         raise _Unreadable("too_large", f"{len(told)} fields; the schema has {len(schema)}", "when")
     when = {_name(name, schema): _predicate(schema[name], told[name]) for name in told}
     masks = masks_of(schema, when)
-    # The same rule has the same id, whoever offers it, and nothing that a model writes is in it.
-    text = canonical_json([decision, list(masks)])
+    empty = [name for name in when if masks[schema.index[name]] == schema[name].full]
     return Rule(
-        f"r{round}-{sha256(text.encode()).hexdigest()[:6]}",
+        _id(round, decision, masks, sorted(empty)),
         decision,
         when,
         masks,
@@ -159,6 +159,15 @@ def _rule(
         provenance=Provenance(round, operation, parents),
         status="inactive",
     ).canonical(schema)
+
+
+def _id(round: int, decision: RuleDecision, masks: Sequence[int], empty: Sequence[str]) -> str:
+    """The same rule has the same id, also where induction offers it; no word of a model is in it.
+
+    With a predicate that says nothing it is another rule: without it, it has not been tried.
+    """
+    text = json.dumps([decision, list(masks), *empty])
+    return f"r{round}-{sha256(text.encode()).hexdigest()[:6]}"
 
 
 def _predicate(field: SchemaField, data: Any) -> Predicate:
