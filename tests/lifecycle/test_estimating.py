@@ -168,6 +168,21 @@ def test_events_that_are_not_there_yet_are_told_with_their_number(tmp_path: Path
         plan_lifecycle(Project(folder), "tiny", artifacts=folder / "artifacts")
 
 
+def test_a_model_that_proposes_is_counted_with_its_budget(tmp_path: Path) -> None:
+    llm = {"model": "openai/gpt-4o-mini", "questions": 3, "dollars": 0.001}
+    changes = {"evolution": {"proposer": "induction+llm", "llm": llm}}
+    found = foretold(foretold_project(tmp_path, changes))
+    for stage in ("evolve-corpus", "evolve-benchmark"):
+        (share,) = found[stage].shares
+        assert (share.who, share.model) == ("proposer", "openai/gpt-4o-mini")
+        # Two rounds and the first 40 labels, three questions each.
+        assert (share.asked, share.completion) == (9, 9 * 4096)
+        assert found[stage].enough is False
+        assert found[stage].budget is not None
+        assert found[stage].budget["dollars"] == 0.001
+        assert (share.dollars or 0) > 0.001
+
+
 def test_training_is_asked_for_and_not_counted(tmp_path: Path) -> None:
     changes = {"train": {"deployment": "train/gpu", "recipe": "judge.yaml"}}
     train = foretold(foretold_project(tmp_path, changes))["train"]

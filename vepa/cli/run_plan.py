@@ -200,7 +200,12 @@ def _tell_stages(out: Output, found: Totals) -> None:
     for name in found.unpriced:
         out.text(f"The price of {name} is not known; it comes on top of the sum.")
     for each in found.stages:
-        if each.enough is False:
+        if each.enough is False and each.stage.startswith("evolve"):
+            out.text(
+                f"{each.stage}: the budget is below the most that the model may take. Where it is "
+                "used up the policy evolves on without the model, and the report says so."
+            )
+        elif each.enough is False:
             out.text(
                 f"{each.stage}: the budget is below the guess. It stops there; what was paid for "
                 "is kept, and the same command goes on once the budget is higher."

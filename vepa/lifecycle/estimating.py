@@ -19,6 +19,7 @@ from vepa.collect.estimating import estimate_orders
 from vepa.collect.orders import Order
 from vepa.corpus.benchmarks import benchmarks
 from vepa.errors import InputError
+from vepa.evolution.proposers.llm.forecast import forecast
 from vepa.lifecycle.judging import CONTENTS, JUDGED_TOKENS, judged_shares
 from vepa.lifecycle.plan import Lifecycle
 from vepa.lifecycle.shares import (
@@ -30,6 +31,7 @@ from vepa.lifecycle.shares import (
     steps_of,
     user_share,
 )
+from vepa.policy.schema import bundled_schema
 from vepa.services.world import load_world
 
 __all__ = ["ASSUMED", "Share", "StageCost", "Totals", "estimate_lifecycle", "figures"]
@@ -139,7 +141,7 @@ def _evolve_corpus(whole: Lifecycle) -> StageCost:
     written = corpus_profile(whole.file, whole.corpus.name, whole.corpus.folder / "events.jsonl")
     assert written is not None
     profile = Profile.model_validate(yaml.safe_load(written))
-    return _evolving("evolve-corpus", profile, _steps(whole))
+    return _evolving(whole, "evolve-corpus", profile, _steps(whole))
 
 
 def _evolve_benchmark(whole: Lifecycle) -> StageCost:
@@ -147,7 +149,9 @@ def _evolve_benchmark(whole: Lifecycle) -> StageCost:
     if run is not None:
         expected = estimate(run)
         counts = {"events": expected.events, "rounds": expected.rounds}
-        return StageCost(stage, True, counts, seconds=expected.seconds)
+        updates = sum(each.startswith(("round-", "summary")) for each in run.missing)
+        asked = _proposing(whole, run.profile, updates)
+        return StageCost(stage, True, counts, seconds=expected.seconds, **asked)
     profile = load_profile(whole.file)
     known = {f"{name.replace('-', '_')}.events.jsonl": each.records
              for name, each in benchmarks(whole.project).items()}  # fmt: skip
@@ -160,7 +164,7 @@ def _evolve_benchmark(whole: Lifecycle) -> StageCost:
         events += records or 0
         told = f"{records:,} events by data/benchmarks.yaml" if records else "of unknown length"
         notes.append(f"{name} is not there yet ({told}): the profile's comments say how it is made")
-    return _evolving(stage, profile, events, tuple(notes))
+    return _evolving(whole, stage, profile, events, tuple(notes))
 
 
 def _lines(whole: Lifecycle, name: str) -> int:
@@ -171,12 +175,27 @@ def _lines(whole: Lifecycle, name: str) -> int:
         raise InputError(f"{name} cannot be read: {error.strerror}") from None
 
 
-def _evolving(stage: str, profile: Profile, events: int, notes: tuple[str, ...] = ()) -> StageCost:
+def _evolving(
+    whole: Lifecycle, stage: str, profile: Profile, events: int, notes: tuple[str, ...] = ()
+) -> StageCost:
     stages = [round_stage(number) for number in range(1, profile.rounds + 1)]
     stages += [f"baseline-{name}" for name in profile.baselines]
     seconds = guessed_seconds(profile, events, [*stages, "summary", "report"])
     counts = {"events": events, "rounds": profile.rounds}
-    return StageCost(stage, True, counts, seconds=seconds, notes=notes)
+    asked = _proposing(whole, profile, profile.rounds + 1)
+    return StageCost(stage, True, counts, seconds=seconds, notes=notes, **asked)
+
+
+def _proposing(whole: Lifecycle, profile: Profile, updates: int) -> dict[str, Any]:
+    """What a model that proposes patches takes at most, and its budget; nothing without one."""
+    found = forecast(profile.evolution, bundled_schema(), updates, whole.project.directory)
+    if found is None:
+        return {}
+    share = Share(
+        "proposer", found.model, found.questions, found.prompt, found.completion, found.dollars
+    )
+    limits = {"dollars": found.budget_dollars, "tokens": found.budget_tokens, "minutes": None}
+    return {"shares": (share,), "budget": limits}
 
 
 def _train(whole: Lifecycle) -> StageCost:
