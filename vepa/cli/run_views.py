@@ -182,6 +182,8 @@ def _summary_rows(
     yield "errors", errors_by_kind(summary["confusion"])
     yield "rules", f"{rules['active']} active of {rules['archive']} verified"
     cost = f"{counted(planned.model_calls, 'model call')}, {planned.cost_usd:.2f} USD"
+    if planned.unpriced:
+        cost += f" and {planned.unpriced} of no known price"
     ended = summary.get("model", {}).get("ended")
     if ended:
         told = f"its budget was used up in round {', '.join(map(str, ended))}"

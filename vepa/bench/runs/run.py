@@ -120,6 +120,11 @@ class Run:
         """What the questions have cost so far, in US dollars, as far as prices are known."""
         return 0.0 if self.desk is None else spent_by(self.desk).dollars
 
+    @property
+    def unpriced(self) -> int:
+        """Questions whose price is not known."""
+        return 0 if self.desk is None else spent_by(self.desk).unpriced
+
     def done(self, stage: str) -> StageRecord | None:
         """The record of a stage whose products stand."""
         return self.store.done(stage, self.needs[stage])
