@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tiny_lifecycle import LIMIT, lifecycle_project, planned_lifecycle, started, told_of
+from tiny_lifecycle import lifecycle_project, planned_lifecycle, started
 
 from vepa.services.places import Places
 from vepa.services.runtimes import processes
@@ -22,9 +22,11 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.slow,  # each worker imports Prefect: half a minute of CPU a run
     pytest.mark.xdist_group("corpus-flow"),
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(2400),
 ]
 
+#: How long a process may take on a busy machine: workers begin slowly.
+LIMIT = 600
 PRODUCTS = ("trajectories.jsonl", "events.step.jsonl", "labels/labels.jsonl")
 
 
@@ -36,6 +38,14 @@ def scaled(folder: Path, runner: str, more: int = 4, **keys: Any) -> Path:
     with open(folder / "flows/profiles/tiny.yaml", "a") as profile:
         profile.write(yaml.safe_dump({"scale": {"runner": runner, "workers": 2, **keys}}))
     return folder
+
+
+def told_of(folder: Path, variables: dict[str, str]) -> tuple[dict[str, Any], str]:
+    """What a whole run told, as JSON and in words."""
+    process = started(folder, variables, "--json")
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err[-3000:]
+    return json.loads(out), err
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -83,7 +93,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_played_twice(
     stamps = _after(folder, 3, process)
     victim = _workers(process.pid)[0]
     os.kill(victim, signal.SIGKILL)
-    out, err = process.communicate(timeout=2 * LIMIT)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err[-3000:]
     assert json.loads(out)["corpus"]["episodes"] == 23
     assert _episodes(folder).items() >= stamps.items()

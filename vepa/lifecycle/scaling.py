@@ -23,6 +23,12 @@ __all__ = ["check_runner", "scale_of", "task_runner"]
 
 #: Package that brings a runner.
 _PACKAGES = {"dask": ("prefect_dask", "prefect-dask"), "ray": ("prefect_ray", "prefect-ray")}
+#: Dask gives up a worker that was not heard for so long; half a minute is its own measure.
+_PATIENT = {
+    "distributed.comm.timeouts.connect": "300s",
+    "distributed.comm.timeouts.tcp": "300s",
+    "distributed.scheduler.worker-ttl": "3600s",
+}
 #: For the objects of a Ray of this machine: what is handed over are a few names.
 _RAY_OBJECTS = 80 * 1024 * 1024
 
@@ -83,8 +89,11 @@ def task_runner(scale: ScaleProfile) -> TaskRunner[Any]:
 
 
 def _dask(scale: ScaleProfile) -> TaskRunner[Any]:
+    import dask
     from prefect_dask import DaskTaskRunner
 
+    # On a busy machine a worker is late, not dead: the end of a process is heard at once anyway.
+    dask.config.set(_PATIENT)
     runner: TaskRunner[Any]
     if scale.address is not None:
         runner = DaskTaskRunner(address=scale.address)
