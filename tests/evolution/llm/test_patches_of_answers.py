@@ -177,7 +177,7 @@ patches = st.fixed_dictionaries(
 
 
 @pytest.mark.property
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(patches, max_size=4), words)
 def test_whatever_is_answered_gives_patches_or_findings(offered, note):
     found = read(*offered, note=note)
@@ -193,6 +193,7 @@ def test_whatever_is_answered_gives_patches_or_findings(offered, note):
 
 
 @pytest.mark.property
+@settings(max_examples=40, deadline=None)
 @given(st.text(), st.integers(5, 40))
 def test_plain_text_is_one_line_within_its_limit(text, limit):
     found = plain(text, limit)

@@ -280,6 +280,7 @@ def _settle(
     stream = stream_in_view(
         tables, settings, profile.seed, view=profile.view, masked=profile.mask_unknown
     )
+    asks = profile.evolution.asks_a_model
     inputs = {
         "name": name,
         "profile": profile.model_dump(mode="json"),
@@ -293,9 +294,9 @@ def _settle(
             "unit": joined.unit,
         },
         "schema": {"version": joined.schema.version, "sha256": joined.schema.sha256},
-        "code": code_sha256(),
+        "code": code_sha256(*(("llm",) if asks else ())),
         "versions": versions(),
-        **({"prompt": _prompt(place)} if profile.evolution.asks_a_model else {}),
+        **({"prompt": _prompt(place)} if asks else {}),
     }
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "run"
     folder = runs / f"{word}-{sha256_of(canonical_json(inputs))[:12]}"

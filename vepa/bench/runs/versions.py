@@ -30,12 +30,18 @@ _PACKAGES = (
 )
 
 
-@lru_cache(maxsize=1)
-def code_sha256() -> str:
-    """Hash over name and content of every file of the package that products depend on."""
+@lru_cache(maxsize=4)
+def code_sha256(*more: str) -> str:
+    """Hash over name and content of every file of the package that products depend on.
+
+    Parameters
+    ----------
+    more
+        Parts of the package that only these products depend on, such as `llm`.
+    """
     package = Path(__file__).resolve().parents[2]
     files: dict[str, str] = {}
-    for part in _PARTS:
+    for part in (*_PARTS, *more):
         place = package / part
         for path in [place] if place.is_file() else sorted(place.rglob("*")):
             if path.suffix in _KINDS and path.is_file():
