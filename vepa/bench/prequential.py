@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vepa.bench import metrics
+from vepa.bench.evolving import Evolve, default_evolve
 from vepa.bench.streams import Stream, StreamRound
 from vepa.bench.verdicts import decide
 from vepa.errors import RunError, UnitMismatchError, Where
@@ -27,27 +27,10 @@ if TYPE_CHECKING:
     from vepa.evolution import EvolutionSettings
     from vepa.evolution.proposers.llm.opening import Desk
 
-__all__ = ["Evolve", "Prequential", "RoundOutcome", "Start", "default_evolve", "start"]
+__all__ = ["Evolve", "Prequential", "RoundOutcome", "Start", "start"]
 
 Codes = npt.NDArray[np.int8]
 Indices = npt.NDArray[np.intp]
-
-
-class Evolve(Protocol):
-    """What makes the next policy: `vepa.evolution.update`, or a stand-in for it."""
-
-    def __call__(
-        self,
-        parent: Policy,
-        archive: Archive,
-        *,
-        round: int,
-        authority: Authority,
-        settings: EvolutionSettings,
-        seed: int,
-    ) -> Any:
-        """An object with the new `policy` and with `to_dict()`, the record of the update."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,13 +285,3 @@ def start(
         result.policy,
         result.to_dict(),
     )
-
-
-def default_evolve(settings: EvolutionSettings, desk: Desk | None = None) -> Evolve:
-    """`vepa.evolution.update`; a model's budget spans all that one such function is asked."""
-    from vepa.evolution import proposer, update
-
-    if not settings.asks_a_model:
-        chosen: Evolve = update
-        return chosen
-    return partial(update, source=proposer(settings.proposer, settings.llm, desk))

@@ -20,15 +20,13 @@ from vepa.bench.prequential import Prequential
 from vepa.bench.runs.products import manifest_document
 from vepa.bench.runs.profile import Profile, find_events, find_profile, load_profile
 from vepa.bench.runs.store import RunStore, StageRecord
-from vepa.bench.runs.versions import code_sha256, versions
+from vepa.bench.runs.versions import code_sha256, prompt_version, versions
 from vepa.bench.streams import Stream, StreamSettings, join_tables
 from vepa.bench.views import stream_in_view
 from vepa.corpus.events import read_events
 from vepa.errors import RunError
-from vepa.evolution.proposers.llm.asking import TEMPLATE
 from vepa.evolution.proposers.llm.opening import Desk, spent_by
 from vepa.files import canonical_json, read_text, sha256_of, write_atomic
-from vepa.llm.prompts import load_prompt
 from vepa.policy.authority import Authority
 from vepa.policy.policy import Policy
 from vepa.policy.reading import load_policy
@@ -296,14 +294,8 @@ def _settle(
         "schema": {"version": joined.schema.version, "sha256": joined.schema.sha256},
         "code": code_sha256(*(("llm",) if asks else ())),
         "versions": versions(),
-        **({"prompt": _prompt(place)} if asks else {}),
+        **({"prompt": prompt_version(place)} if asks else {}),
     }
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "run"
     folder = runs / f"{word}-{sha256_of(canonical_json(inputs))[:12]}"
     return Run(name, profile, origin, files, folder, stream, inputs, place)
-
-
-def _prompt(place: Path | None) -> dict[str, str]:
-    """What of the prompt a model's answers depend on."""
-    prompt = load_prompt(Project(place), TEMPLATE)
-    return {"id": prompt.id, "version": prompt.version, "sha256": prompt.sha256}

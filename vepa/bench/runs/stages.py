@@ -14,7 +14,8 @@ from typing import Any
 from vepa.bench import metrics
 from vepa.bench.baselines import make_baselines
 from vepa.bench.comparison import counted, errors_by_kind
-from vepa.bench.prequential import default_evolve, start
+from vepa.bench.evolving import default_evolve
+from vepa.bench.prequential import start
 from vepa.bench.runs.products import (
     baseline_answers,
     baseline_frame,

@@ -1,4 +1,4 @@
-"""What code makes a run's products: a hash of the package's own files, and the packages it uses."""
+"""What makes a run's products beside its inputs: the package's own files, packages, a prompt."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from importlib import metadata
 from pathlib import Path
 
 from vepa import __version__
+from vepa.evolution.proposers.llm.asking import TEMPLATE
 from vepa.files import canonical_json, sha256_of
+from vepa.llm.prompts import load_prompt
+from vepa.project import Project
 
-__all__ = ["code_sha256", "versions"]
+__all__ = ["code_sha256", "prompt_version", "versions"]
 
 #: Parts of the package that a run's products depend on.
 _PARTS = ("errors.py", "files.py", "policy", "corpus", "evolution", "bench")
@@ -58,3 +61,15 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def prompt_version(place: Path | None) -> dict[str, str]:
+    """What of the prompt the patches of a model depend on.
+
+    Parameters
+    ----------
+    place
+        The project's folder, where one was named.
+    """
+    prompt = load_prompt(Project(place), TEMPLATE)
+    return {"id": prompt.id, "version": prompt.version, "sha256": prompt.sha256}
