@@ -273,7 +273,7 @@ def test_a_run_goes_on_after_a_failure_and_replays_what_was_answered(server, tmp
 
 def test_a_run_whose_budget_ends_says_so_on_its_report(server, tmp_path):
     project = small_project(tmp_path, server, 30_000)
-    server.play([Data(answer(adds(FOLLOWED)))])
+    server.play([Data(answer(adds(FOLLOWED), {"edits": "<script>all</script>"}))])
     folder = project.make()
     assert server.prompt + server.completion <= 30_000
     summary = json.loads(read_text(folder / "summary.json"))
@@ -282,6 +282,7 @@ def test_a_run_whose_budget_ends_says_so_on_its_report(server, tmp_path):
     page = read_text(folder / "report.html")
     assert f"used up in round {', '.join(map(str, ended))}" in page
     assert "is not asked any more" in page
+    assert "no patch: {&#34;edits&#34;:&#34;&lt;script&gt;all" in page
 
 
 def test_a_run_needs_the_packages_of_its_model(server, tmp_path, monkeypatch):
