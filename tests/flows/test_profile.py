@@ -55,6 +55,13 @@ def test_a_short_profile_has_the_defaults(tmp_path: Path) -> None:
         ("evolution: {patches: -1}", "evolution.patches", "greater than or equal to 0"),
         ("evolution: {patchs: 3}", "evolution.patchs", "not known here"),
         ("evolution: {proposer: oracle}", "evolution", "no proposer"),
+        ("evolution: {proposer: llm}", "evolution", "none is named"),
+        ("evolution: {llm: {model: openai/x}}", "evolution", "asks none"),
+        (
+            "evolution: {proposer: llm, llm: {model: openai/x, question: 3}}",
+            "evolution.llm.question",
+            "not known here",
+        ),
         ('evolution: {verify: "refuse"}', "evolution", "verified policies only"),
         ("evolution: {verify: on}", "evolution.verify", "'on'"),
         ("title: 7", "title", "a word belongs here"),
