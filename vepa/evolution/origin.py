@@ -1,11 +1,13 @@
-"""The round that a proposed rule is from, whatever its proposer says.
+"""The round that a proposed rule is from, and whether it is held, whatever its proposer says.
 
 Some authority modes count only evidence from after a rule was proposed, so a proposer that leaves
-the round out, or names an early one, must not gain by it; and a rename must not lose by it.
+the round out, or names an early one, must not gain by it; and a rename must not lose by it. Nor
+does another name free a rule that a person keeps inactive.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from vepa.policy.patches import Edit, Patch
@@ -32,13 +34,15 @@ def dated(patch: Patch, parent: Policy, round: int) -> Patch:
     born: Born = {
         rule.key: rule.provenance.round if rule.provenance else None for rule in parent.rules
     }
+    held = {rule.key for rule in parent.rules if rule.held}
     edits = (
-        replace(edit, rules=tuple(_dated(rule, edit, born, round) for rule in edit.rules))
+        replace(edit, rules=tuple(_dated(rule, edit, born, held, round) for rule in edit.rules))
         for edit in patch.edits
     )
     return replace(patch, edits=tuple(edits))
 
 
-def _dated(rule: Rule, edit: Edit, born: Born, round: int) -> Rule:
+def _dated(rule: Rule, edit: Edit, born: Born, held: Set[object], round: int) -> Rule:
     known = rule.provenance or Provenance(None, edit.operation, edit.targets)
-    return replace(rule, provenance=replace(known, round=born.get(rule.key, round)))
+    made = replace(known, round=born.get(rule.key, round))
+    return replace(rule, provenance=made, held=rule.key in held)

@@ -137,8 +137,11 @@ class Authority:
         return self.counts(1, 1)
 
     def judge(self, rule: Rule, evidence: Evidence) -> Rule:
-        """The rule with this evidence and the standing that follows from it."""
-        active = self.active(rule.decision, evidence)
+        """The rule with this evidence and the standing that follows from it.
+
+        A rule that a person holds stays inactive, whatever its evidence.
+        """
+        active = not rule.held and self.active(rule.decision, evidence)
         return rule.with_status("active" if active else "inactive", evidence)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Rule
 
-__all__ = ["RuleChange", "rule_changes"]
+__all__ = ["RuleChange", "paired", "rule_changes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,14 @@ class RuleChange:
         }
 
 
-def rule_changes(before: Policy, after: Policy) -> Iterator[RuleChange]:
-    """Pair the rules of two policies: by id and behaviour, then by behaviour, then by id."""
+def paired(before: Policy, after: Policy) -> tuple[list[Rule], list[Rule], list[tuple[Rule, Rule]]]:
+    """Pair the rules of two policies: by id and behaviour, then by behaviour, then by id.
+
+    Returns
+    -------
+    removed, added, pairs
+        Rules that only one of them has, and the others.
+    """
     left = list(before.rules)
     right = list(after.rules)
     pairs: list[tuple[Rule, Rule]] = []
@@ -62,6 +68,12 @@ def rule_changes(before: Policy, after: Policy) -> Iterator[RuleChange]:
         left = unpaired
         taken = {id(other) for _, other in pairs}
         right = [rule for rule in right if id(rule) not in taken]
+    return left, right, pairs
+
+
+def rule_changes(before: Policy, after: Policy) -> Iterator[RuleChange]:
+    """What became of each rule (see `paired`)."""
+    left, right, pairs = paired(before, after)
     yield from (RuleChange("removed", rule, None) for rule in left)
     yield from (RuleChange("added", None, rule) for rule in right)
     for one, other in pairs:

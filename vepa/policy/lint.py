@@ -211,7 +211,7 @@ def _breadth(schema: Schema, rule: Rule) -> Iterator[LintWarning]:
 
 
 def _standing(rule: Rule, judge: Authority) -> Iterator[LintWarning]:
-    if rule.evidence is None:
+    if rule.evidence is None or rule.held:
         return
     earned = judge.active(rule.decision, rule.evidence)
     if earned != rule.active:

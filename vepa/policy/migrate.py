@@ -172,6 +172,7 @@ def _moved(rule: Rule, translation: Translation) -> tuple[Rule | None, list[Loss
         provenance=rule.provenance,
         evidence=rule.evidence,
         status=rule.status,
+        held=rule.held,
     )
     if _means(new, rule.when, masks):
         moved = replace(moved, when=rule.when)  # no need to spell it anew

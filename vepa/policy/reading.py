@@ -16,7 +16,7 @@ from vepa.policy.policy import Policy
 from vepa.policy.remedies import remedy_of
 from vepa.policy.rule import Evidence, Predicate, Provenance, Rule, Status, masks_of
 from vepa.policy.schema import Schema, bundled_schema, nearest
-from vepa.policy.verifier import MAX_RULES, Verification, verify
+from vepa.policy.verifier import MAX_ID, MAX_RULES, Verification, verify
 
 __all__ = ["PolicyFile", "RuleFile", "load_policy", "read_policy", "rules_from_data"]
 
@@ -56,6 +56,7 @@ class ProvenanceFile(_Strict):
     round: int | None = None
     operation: str | None = None
     parents: list[str] = Field(default=[], max_length=MAX_LISTED)
+    source: str | None = Field(default=None, max_length=MAX_ID)
 
 
 class EvidenceFile(_Strict):
@@ -75,6 +76,13 @@ class RuleFile(_Strict):
     provenance: ProvenanceFile | None = None
     evidence: EvidenceFile | None = None
     status: Status | None = None
+    held: bool = False
+
+    @model_validator(mode="after")
+    def _held_or_active(self) -> RuleFile:
+        if self.held and self.status == "active":
+            raise ValueError("a rule that is `held: true` is inactive; drop one of the two")
+        return self
 
 
 class SchemaReference(_Strict):
@@ -216,18 +224,18 @@ def _rule(rule: RuleFile, schema: Schema, carries_evidence: bool) -> Rule:
     when = {name: predicate.predicate() for name, predicate in rule.when.items()}
     # A file without evidence was written by people, and its rules are meant. In a file with
     # evidence a rule earns its authority, so one that does not say its status has none.
-    status = rule.status or ("inactive" if carries_evidence else "active")
+    status = rule.status or ("inactive" if carries_evidence or rule.held else "active")
+    born = rule.provenance
     return Rule(
         rule.id,
         rule.decision,
         when,
         masks_of(schema, when),
         rule.rationale,
-        Provenance(rule.provenance.round, rule.provenance.operation, tuple(rule.provenance.parents))
-        if rule.provenance
-        else None,
+        Provenance(born.round, born.operation, tuple(born.parents), born.source) if born else None,
         Evidence(rule.evidence.support, rule.evidence.contradictions) if rule.evidence else None,
         status,
+        rule.held,
     )
 
 

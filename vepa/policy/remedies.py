@@ -13,7 +13,7 @@ __all__ = ["GENERAL", "remedy_of"]
 GENERAL = "a policy file holds `policy: 1` and `rules: [{id, decision, when}]`"
 
 _TOP = ("policy", "schema", "unit", "rules")
-_RULE = ("id", "decision", "when", "rationale", "provenance", "evidence", "status")
+_RULE = ("id", "decision", "when", "rationale", "provenance", "evidence", "status", "held")
 _MISSING = {
     "policy": "add `policy: 1`, the number of the file format",
     "rules": "add `rules: [{id, decision, when}]`",

@@ -31,11 +31,15 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a rule comes from: the round and the operation that made it, and from which rules."""
+    """Where a rule comes from: the round and the operation that made it, and from which rules.
+
+    `source` is `person` where a person wrote it, and left out where an update did.
+    """
 
     round: int | None = None
     operation: str | None = None
     parents: tuple[str, ...] = ()
+    source: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The provenance as it stands in a policy file."""
@@ -45,6 +49,8 @@ class Provenance:
         if self.operation is not None:
             data["operation"] = self.operation
         data["parents"] = list(self.parents)
+        if self.source is not None:
+            data["source"] = self.source
         return data
 
 
@@ -78,6 +84,8 @@ class Rule:
         What people and the evolution know about the rule; never part of a decision.
     status
         Only active rules decide.
+    held
+        Kept inactive by a person: no evidence makes it active.
     """
 
     id: str
@@ -88,6 +96,7 @@ class Rule:
     provenance: Provenance | None = None
     evidence: Evidence | None = None
     status: Status = "active"
+    held: bool = False
 
     @classmethod
     def build(
@@ -162,6 +171,8 @@ class Rule:
         if self.evidence is not None:
             data["evidence"] = self.evidence.to_dict()
         data["status"] = self.status
+        if self.held:  # a file without it keeps its hash
+            data["held"] = True
         return data
 
 
