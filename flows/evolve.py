@@ -69,6 +69,7 @@ def evolve(
     project: str | None = None,
     artifacts: str | None = None,
     fresh: bool = False,
+    stop_after: int | None = None,
 ) -> str:
     """Let a policy evolve; the folder of its products.
 
@@ -82,6 +83,8 @@ def evolve(
         Folder of what runs produce; the project's when left out.
     fresh
         Make everything again.
+    stop_after
+        Round after which it stops, so that a person can edit the policy; a later run goes on.
     """
     run = begin_run(profile, project, artifacts, fresh)
     folder, total = run["folder"], run["rounds"] + len(run["baselines"]) + 3
@@ -94,6 +97,8 @@ def evolve(
     for number in range(1, run["rounds"] + 1):
         rounds.append(play_round(folder, number))
         tell(number)
+        if number == stop_after and number < run["rounds"]:
+            return str(folder)
     create_table_artifact(
         table=[stages.table_row(row) for row in rounds],
         key="rounds",

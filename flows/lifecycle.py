@@ -61,6 +61,7 @@ def lifecycle(
     project: str | None = None,
     artifacts: str | None = None,
     start: str | None = None,
+    stop_after: int | None = None,
 ) -> dict[str, Any]:
     """Do what is to be done of a profile; what all stages left.
 
@@ -74,6 +75,9 @@ def lifecycle(
         Folder of what runs produce; the project's when left out.
     start
         A stage from which everything is made again; episodes and judgements are kept.
+    stop_after
+        Round after which policies stop to evolve, so that a person can edit them; nothing is
+        trained then, no page is made, and a later run goes on.
     """
     where = (profile, project, artifacts)
     with stages.held(*where):
@@ -86,17 +90,22 @@ def lifecycle(
             "collect": lambda: _flow("corpus", "corpus.py")(*where, judge=False),
             "annotate": lambda: _flow("annotate", "corpus.py")(*where),
             "release": lambda: _flow("release", "release.py")(*where),
-            "evolve-corpus": lambda: _flow("evolve", "evolve.py")(plan["own"], *where[1:]),
-            "evolve-benchmark": lambda: _flow("evolve", "evolve.py")(*where),
+            "evolve-corpus": lambda: _flow("evolve", "evolve.py")(
+                plan["own"], *where[1:], stop_after=stop_after
+            ),
+            "evolve-benchmark": lambda: _flow("evolve", "evolve.py")(*where, stop_after=stop_after),
             "train": lambda: ask_for_training(*where),
         }
-        for at, stage in enumerate(plan["stages"][:-1]):
+        stages_now = [each for each in plan["stages"][:-1] if stop_after is None or each != "train"]
+        for at, stage in enumerate(stages_now):
             if not stages.done(*where, stage):
                 with watched(stage, seconds):
                     bodies[stage]()
             update_progress_artifact(
                 artifact_id=progress, progress=100.0 * (at + 1) / len(plan["stages"])
             )
+        if stop_after is not None:
+            return {"stopped_after": stop_after, "seconds": seconds}
         summary = summarise(*where, seconds)
     create_table_artifact(
         table=stages.stage_table(summary),

@@ -174,6 +174,18 @@ class Prequential:
         part, verdicts = self._begin(None)
         return self._end(part, verdicts, after, record)
 
+    def intervene(self, policy: Policy) -> None:
+        """Go on from another policy: it decides the next round and is the parent of its update.
+
+        Parameters
+        ----------
+        policy
+            Verified, of the same schema and unit.
+        """
+        if (policy.schema, policy.unit) != (self.current.schema, self.current.unit):
+            raise RunError("a policy of another schema or unit cannot go on with this stream")
+        self.current = policy
+
     def run(self) -> list[RoundOutcome]:
         """Work off all rounds that are left; the outcomes of all."""
         while not self.finished:

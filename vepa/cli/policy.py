@@ -1,16 +1,16 @@
-"""`vepa policy …`: check, format, lint, show, explain, compare and test policies."""
+"""`vepa policy …`: check, format, lint, show, explain, compare, test and edit policies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vepa.cli import policy_questions
+from vepa.cli import policy_edits, policy_questions
 from vepa.cli.console import AsJson, Output, ProjectDir, error_document
-from vepa.cli.findings import as_feedback, counted, finding
+from vepa.cli.findings import as_feedback, counted, finding, rejected, tell_rejection
 from vepa.cli.inputs import PolicyArgument, SchemaOption, one_stdin, policy_of, schema_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Check, format, lint, show, explain, compare and test policies.",
+    help="Check, format, lint, show, explain, compare and test policies; edit those of runs.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -49,11 +49,11 @@ def check(
         found = read_policy(text, file, space)
     except InputError as error:
         out.note(f"error: {error.at(file=file)}")
-        out.document({**_rejected([as_feedback(error)]), **error_document(error)})
+        out.document({**rejected([as_feedback(error)]), **error_document(error)})
         raise typer.Exit(2) from None
     if found.policy is None:
-        _tell_rejection(out, found.feedback, file)
-        out.document(_rejected(found.feedback))
+        tell_rejection(out, found.feedback, file)
+        out.document(rejected(found.feedback))
         raise typer.Exit(2)
     reports = _with_lines(subsumption(found.policy), found.policy, text)
     for item in reports:
@@ -77,26 +77,6 @@ def _with_lines(reports: Iterable[Feedback], policy: Policy, text: str) -> list[
     document = parse_document(text)
     lines = {rule.id: document.line(("rules", at)) for at, rule in enumerate(policy.rules)}
     return [replace(item, line=lines[item.rules[0]]) for item in found]
-
-
-def _rejected(feedback: Any) -> dict[str, Any]:
-    told = [item.to_dict() for item in feedback]
-    return {"ok": False, "policy_hash": None, "feedback": told}
-
-
-def _tell_rejection(out: Output, feedback: Sequence[Feedback], file: str) -> None:
-    """All findings; a remedy that many of them share, once; and what was not looked at."""
-    from vepa.policy.remedies import GENERAL
-
-    for item in feedback:
-        out.note(f"error: {finding(item, file, remedy=item.remedy != GENERAL)}")
-    if any(item.remedy == GENERAL for item in feedback):
-        out.note(f"  remedy: {GENERAL}")
-    codes = {item.code for item in feedback}
-    if codes == {"malformed"}:
-        out.note("fields, values and conflicts were not checked yet")
-    elif codes <= {"unknown_field", "unknown_value"}:
-        out.note("conflicts were not checked yet")
 
 
 @app.command()
@@ -192,3 +172,6 @@ def show(
 app.command("explain")(policy_questions.explain)
 app.command("diff")(policy_questions.diff)
 app.command("test")(policy_questions.test)
+app.command("current")(policy_edits.current)
+app.command("adopt")(policy_edits.adopt)
+app.command("withdraw")(policy_edits.withdraw)

@@ -42,6 +42,16 @@ def run(
             "evolve-corpus, evolve-benchmark, train or report. Episodes and judgements are kept.",
         ),
     ] = None,
+    stop_after: Annotated[
+        int | None,
+        typer.Option(
+            "--stop-after-round",
+            metavar="K",
+            min=1,
+            help="Stop after round K of policies that evolve, so that you can edit one "
+            "(`vepa policy current`, `adopt`); the same command without it goes on.",
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show Prefect's log too.")] = False,
     json: AsJson = False,
     project: ProjectDir = None,
@@ -52,6 +62,7 @@ def run(
     """
     from vepa.bench.runs.run import plan
     from vepa.cli.run_plan import tell_lifecycle_plan, tell_plan
+    from vepa.cli.run_stopped import tell_stopped
     from vepa.cli.run_views import tell_result
     from vepa.project import Project
 
@@ -66,14 +77,18 @@ def run(
         tell_plan(out, planned)
         return
     begun = time.monotonic()
+    _check_stop(planned, stop_after, fresh=fresh or start is not None)
     if whole is None:
         _check_start(start)
-        stood = _evolve(out, planned, place, fresh=fresh, verbose=verbose)
-        tell_result(out, planned, stood, time.monotonic() - begun)
+        stood = _evolve(out, planned, place, fresh=fresh, verbose=verbose, stop_after=stop_after)
+        if stop_after is not None:
+            tell_stopped(out, [planned])
+        else:
+            tell_result(out, planned, stood, time.monotonic() - begun)
     else:
         from vepa.cli.run_lifecycle import run_lifecycle
 
-        run_lifecycle(out, whole, fresh=fresh, start=start, verbose=verbose)
+        run_lifecycle(out, whole, fresh=fresh, start=start, verbose=verbose, stop_after=stop_after)
 
 
 def _lifecycle(place: Project, profile: str, *, awaiting: bool) -> Lifecycle | None:
@@ -103,7 +118,36 @@ def _check_start(start: str | None) -> None:
         )
 
 
-def _evolve(out: Output, planned: Run, place: Project, *, fresh: bool, verbose: bool) -> bool:
+def _check_stop(planned: Run, stop_after: int | None, *, fresh: bool) -> None:
+    """Refuse to stop where a run cannot, or has gone further already."""
+    from vepa.bench.runs.adopting import rounds_done
+    from vepa.errors import SettingError, Where
+
+    if stop_after is None:
+        return
+    rounds, done = planned.profile.rounds, 0 if fresh else rounds_done(planned)
+    where = Where(field="--stop-after-round")
+    if stop_after >= rounds:
+        last = f"name a round up to {rounds - 1}" if rounds > 1 else "leave it out"
+        raise SettingError(f"the run has {rounds} rounds", where=where, remedy=last)
+    if done > stop_after:
+        raise SettingError(
+            f"{done} rounds of {planned.id} are done already",
+            where=where,
+            remedy=f"name a later round; or edit the policy after round {stop_after} as it is: "
+            f"`vepa policy adopt` takes --after-round {stop_after}",
+        )
+
+
+def _evolve(
+    out: Output,
+    planned: Run,
+    place: Project,
+    *,
+    fresh: bool,
+    verbose: bool,
+    stop_after: int | None,
+) -> bool:
     """Let the policy of a run evolve; whether it was finished before."""
     from vepa.bench.runs.conduct import check_packages, conduct
     from vepa.bench.runs.run import begin
@@ -115,7 +159,7 @@ def _evolve(out: Output, planned: Run, place: Project, *, fresh: bool, verbose: 
     begin(planned, fresh=fresh)
     try:
         with Watcher(planned):
-            conduct(planned, place, verbose=verbose)
+            conduct(planned, place, verbose=verbose, stop_after=stop_after)
     except KeyboardInterrupt:
         out.note("interrupted; what is done is kept, and the same command goes on from there")
         raise

@@ -15,10 +15,17 @@ __all__ = ["run_lifecycle"]
 
 
 def run_lifecycle(
-    out: Output, whole: Lifecycle, *, fresh: bool, start: str | None, verbose: bool
+    out: Output,
+    whole: Lifecycle,
+    *,
+    fresh: bool,
+    start: str | None,
+    verbose: bool,
+    stop_after: int | None = None,
 ) -> None:
     """Do what is to be done, and tell what stands in the end."""
     from vepa.bench.runs.run import begin
+    from vepa.cli.run_stopped import tell_stopped
     from vepa.cli.run_views import near, tell_result
     from vepa.lifecycle.conduct import conduct_lifecycle, prepare
     from vepa.lifecycle.report.page import PAGE
@@ -37,11 +44,14 @@ def run_lifecycle(
         prepare(whole, out.note)
         try:
             with watched_by(lambda stage: _watch(out, whole, stage, missing)):
-                conduct_lifecycle(whole, verbose=verbose)
+                conduct_lifecycle(whole, verbose=verbose, stop_after=stop_after)
         except KeyboardInterrupt:
             out.note("interrupted; what is done is kept, and the same command goes on from there")
             raise
     own = whole.own()
+    if stop_after is not None:
+        tell_stopped(out, [run for run in (own, whole.benchmark) if run is not None])
+        return
     if own is None and "evolve-corpus" in whole.stages:
         out.note("no policy evolves on the corpus' steps: none of them has a label yet")
     tell_result(

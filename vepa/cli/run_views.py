@@ -173,6 +173,7 @@ def _summary_rows(
     planned: Run, summary: Mapping[str, Any], seconds: float | None
 ) -> Iterator[tuple[str, str]]:
     from vepa.bench.comparison import counted, errors_by_kind
+    from vepa.cli.policy_edits import edits_told
 
     rules = summary["rules"]
     yield "covered macro-F1", f"{summary['covered_macro_f1']:.3f}"
@@ -184,6 +185,8 @@ def _summary_rows(
     cost = f"{counted(planned.model_calls, 'model call')}, {planned.cost_usd:.2f} USD"
     if planned.unpriced:
         cost += f" and {planned.unpriced} of no known price"
+    if edits := summary.get("interventions"):
+        yield "edited", edits_told(edits)
     ended = summary.get("model", {}).get("ended")
     if ended:
         told = f"its budget was used up in round {', '.join(map(str, ended))}"
@@ -229,7 +232,7 @@ def _next(planned: Run) -> Iterator[str]:
     policy = _typed(folder / "policy.yaml")
     events = _typed(planned.files[0])
     number, file, name = _example(planned)
-    deciding = _typed(folder / "policies" / f"round-{number - 1:03}.yaml")
+    deciding = _typed(folder / planned.deciding(number))
     yield f"{command} policy show {policy}"
     yield f"{command} policy explain {deciding} {_typed(file)} --id {shlex.quote(name)}"
     if planned.profile.rounds > 1:
@@ -249,7 +252,9 @@ def _example(planned: Run) -> tuple[int, Path, str]:
 
     number, table = planned.profile.rounds, planned.stream.table
     rows = planned.stream.rounds[number - 1].indices
-    said = CompiledPolicy(planned.policy(number - 1)).decide_columns(table.take(rows).columns)
+    said = CompiledPolicy(planned.policy_in(planned.deciding(number))).decide_columns(
+        table.take(rows).columns
+    )
     decided = said != ABSTAIN
     wrong = decided & (said != table.labels[rows])
     chosen = next((rows[found] for found in (wrong, decided) if found.any()), rows)

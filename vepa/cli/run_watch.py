@@ -126,6 +126,9 @@ def line(stage: str, figures: Mapping[str, Any]) -> str:
             f"→ update: {tried:2} tried, {accepted} accepted "
             f"→ {rules['active']} of {counted(rules['archive'], 'rule')} active"
         )
+    if stage.startswith("edit-"):
+        edits = ", ".join(f"{count} {name}" for name, count in figures["edits"].items())
+        return f"edited by {figures['by']} after round {figures['after']}: {edits}"
     if stage.startswith("baseline-"):
         name = method_name(stage.removeprefix("baseline-"))
         return f"{name}: the same stream and feedback, for comparison"

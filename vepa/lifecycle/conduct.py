@@ -36,7 +36,9 @@ def prepare(whole: Lifecycle, tell: Callable[[str], None] = lambda _: None) -> N
         prepare_corpus(whole.corpus, tell)
 
 
-def conduct_lifecycle(whole: Lifecycle, *, verbose: bool = False) -> dict[str, Any]:
+def conduct_lifecycle(
+    whole: Lifecycle, *, verbose: bool = False, stop_after: int | None = None
+) -> dict[str, Any]:
     """Run the flow `lifecycle`; what all stages left.
 
     Parameters
@@ -45,6 +47,8 @@ def conduct_lifecycle(whole: Lifecycle, *, verbose: bool = False) -> dict[str, A
         From `plan_lifecycle`, prepared.
     verbose
         Let Prefect log to the terminal.
+    stop_after
+        Round after which policies stop to evolve; then nothing is trained, and no page is made.
 
     Raises
     ------
@@ -57,5 +61,6 @@ def conduct_lifecycle(whole: Lifecycle, *, verbose: bool = False) -> dict[str, A
             profile=str(whole.file),
             project=str(whole.project.directory) if whole.project.directory else None,
             artifacts=str(whole.artifacts),
+            stop_after=stop_after,
         )
     return summary

@@ -63,6 +63,8 @@ class ReportData:
         Policy 0 to the last.
     records
         The record of each round's update.
+    deciding
+        The policy that decided each round: a person may have edited what the update left.
     order, truth
         Rows of the stream's table in the order of arrival, and their labels.
     ends
@@ -76,6 +78,7 @@ class ReportData:
     run: Run
     policies: Sequence[Policy]
     records: Sequence[Mapping[str, Any]]
+    deciding: Sequence[Policy]
     order: npt.NDArray[np.intp]
     truth: Codes
     ends: Sequence[int]
@@ -86,6 +89,11 @@ class ReportData:
     def rounds(self) -> int:
         """Number of rounds."""
         return len(self.ends)
+
+    @property
+    def changes(self) -> list[Mapping[str, Any]]:
+        """All that put rules in or took them out: updates and people."""
+        return [*self.records, *(each.record for each in self.run.interventions)]
 
     @property
     def covered(self) -> npt.NDArray[np.bool_]:
@@ -127,6 +135,7 @@ def gather(run: Run, others: Mapping[str, Answers]) -> ReportData:
         run,
         [loop.outcomes[0].before, *(outcome.after for outcome in loop.outcomes)],
         [outcome.record for outcome in loop.outcomes],
+        [outcome.before for outcome in loop.outcomes],
         run.stream.order,
         answers.truth,
         np.cumsum([len(part.indices) for part in run.stream.rounds]).tolist(),
@@ -138,7 +147,7 @@ def gather(run: Run, others: Mapping[str, Answers]) -> ReportData:
 def rule_rows(data: ReportData) -> list[dict[str, Any]]:
     """The final rules, active ones first, then by support."""
     gate = data.run.gate
-    known = origins(data.policies, data.records)
+    known = origins(data.policies, data.changes)
     rows = [_rule_row(rule, gate, known) for rule in data.policies[-1].rules]
     return sorted(rows, key=lambda row: (not row["active"], -row["support"], row["id"]))
 
@@ -152,6 +161,7 @@ def _rule_row(rule: Rule, gate: Authority, known: Mapping[str, Provenance]) -> d
         "id": rule.id,
         "decision": rule.decision,
         "active": rule.active,
+        "held": rule.held,
         "support": support,
         "contradictions": against,
         "posterior": posterior(support, against, threshold.target, threshold.prior),
@@ -177,7 +187,7 @@ def wrong_rows(data: ReportData, most: int) -> list[dict[str, Any]]:
     for at in wrong.tolist():
         number = int(np.searchsorted(data.ends, at, side="right")) + 1
         event = table.schema.decode(table.codes[data.order[at]].tolist())
-        policy = data.policies[number - 1]
+        policy = data.deciding[number - 1]
         answer = CompiledPolicy(policy).decide_fields(event, table.unit)
         tested = {name for rule in answer.rules for name in policy.by_id[rule].when}
         name = table.ids[data.order[at]]
@@ -202,6 +212,6 @@ def _explain(run: Run, file: int, number: int, name: str) -> str:
     """
     entry = run.profile.events[file]
     among_data = run.files[file].as_posix().endswith(f"data/{entry}")
-    policy = f"artifacts/runs/{run.id}/policies/round-{number - 1:03}.yaml"
+    policy = f"artifacts/runs/{run.id}/{run.deciding(number)}"
     events = f"data/{entry}" if among_data else entry
     return shlex.join(["vepa", "policy", "explain", policy, events, "--id", name])

@@ -26,7 +26,7 @@ def origins(
 ) -> dict[str, Provenance]:
     """Where every rule came from that a policy or an accepted patch ever held, by its id."""
     known: dict[str, Provenance] = {}
-    for policy in policies:
+    for policy in reversed(policies):  # a person may have rewritten a rule under its name
         for rule in policy.rules:
             known.setdefault(rule.id, rule.provenance or Provenance())
     for record in records:
@@ -35,7 +35,9 @@ def origins(
                 for rule in edit["rules"]:
                     born = rule.get("provenance", {})
                     parents = tuple(born.get("parents", ()))
-                    made = Provenance(born.get("round"), born.get("operation"), parents)
+                    made = Provenance(
+                        born.get("round"), born.get("operation"), parents, born.get("source")
+                    )
                     known.setdefault(rule["id"], made)
     return known
 
@@ -51,6 +53,7 @@ def ancestry(name: str, known: Mapping[str, Provenance]) -> list[dict[str, Any]]
                 "id": at,
                 "made": _MADE.get(born.operation or "", "written"),
                 "round": born.round,
+                "source": born.source,
                 "others": born.parents[1:],
             }
         )

@@ -20,6 +20,7 @@ from vepa.bench.report.data import (
     rule_rows,
     wrong_rows,
 )
+from vepa.bench.report.edits import edit_rows
 from vepa.bench.report.evidence import gate_words
 from vepa.bench.report.lineage import lanes
 from vepa.bench.report.round_log import round_log
@@ -76,7 +77,8 @@ def report(run: Run, others: Mapping[str, Answers], summary: Mapping[str, Any]) 
                 {**row, "confusion": figures["confusion"]}
                 for row, figures in zip(_round_rows(data), summary["rounds"], strict=True)
             ],
-            "log": round_log(data.policies, data.records),
+            "log": round_log(data.policies, data.records, data.deciding),
+            "edits": edit_rows(run),
             "errors": errors_by_kind(summary["confusion"]),
             "standing": standing(summary),
             "gate": gate_words(run.gate),
@@ -195,7 +197,7 @@ def _charts(data: ReportData, shown: Sequence[Method]) -> dict[str, Any]:
     rows = _round_rows(data)
     ends = ", ".join(f"{row['name']} {row['covered']:.3f}" for row in _method_rows(data, shown))
     full = ", ".join(f"{row['name']} {row['full']:.3f}" for row in _method_rows(data, shown))
-    history = lanes(data.policies, data.records)
+    history = lanes(data.policies, data.changes)
     return {
         "covered": _learning(
             "Macro-F1 on covered events, all rounds so far",

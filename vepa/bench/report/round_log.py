@@ -8,7 +8,7 @@ from typing import Any
 from vepa.policy.patches import Patch, apply
 from vepa.policy.policy import Policy
 
-__all__ = ["round_log"]
+__all__ = ["edit_row", "round_log"]
 
 #: Attempts listed of a round at most.
 _ATTEMPTS = 100
@@ -16,7 +16,9 @@ _STANDING = 0
 
 
 def round_log(
-    policies: Sequence[Policy], records: Sequence[Mapping[str, Any]]
+    policies: Sequence[Policy],
+    records: Sequence[Mapping[str, Any]],
+    deciding: Sequence[Policy] | None = None,
 ) -> list[dict[str, Any]]:
     """What every update tried, what the verifier said, and why a patch was taken or not.
 
@@ -26,9 +28,13 @@ def round_log(
         Policy 0 to the last.
     records
         The record of each round's update.
+    deciding
+        The policy that decided each round, where a person edited one; else that of the round
+        before.
     """
+    deciding = deciding or policies
     return [
-        _entry(number, record, policies[number - 1], policies[number])
+        _entry(number, record, deciding[number - 1], policies[number])
         for number, record in enumerate(records, 1)
     ]
 
@@ -56,7 +62,7 @@ def _entry(number: int, record: Mapping[str, Any], before: Policy, after: Policy
         "attempts": [
             {
                 "number": attempt["number"],
-                "edits": [_edit(edit) for edit in attempt["patch"]["edits"]],
+                "edits": [edit_row(edit) for edit in attempt["patch"]["edits"]],
                 "written": attempt.get("written", ""),
                 "verified": attempt["verified"],
                 "feedback": attempt["feedback"],
@@ -108,7 +114,8 @@ def _repeats(attempts: Sequence[Mapping[str, Any]], before: Policy) -> dict[int,
     return found
 
 
-def _edit(edit: Mapping[str, Any]) -> dict[str, Any]:
+def edit_row(edit: Mapping[str, Any]) -> dict[str, Any]:
+    """An edit of a patch: its operation, the rules that go and those that come."""
     return {
         "operation": edit["operation"],
         "targets": edit["targets"],

@@ -124,7 +124,9 @@ def check_packages(run: Run) -> None:
     check_families(run.profile.baselines)
 
 
-def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
+def conduct(
+    run: Run, project: Project, *, verbose: bool = False, stop_after: int | None = None
+) -> None:
     """Run the flow over a run's folder; what is done there already is not made again.
 
     Parameters
@@ -135,6 +137,8 @@ def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
         Where the flow is looked up.
     verbose
         Let Prefect log to the terminal.
+    stop_after
+        Round after which it stops.
 
     Raises
     ------
@@ -147,6 +151,7 @@ def conduct(run: Run, project: Project, *, verbose: bool = False) -> None:
             profile=run.origin,
             project=str(project.directory) if project.directory else None,
             artifacts=str(run.folder.parents[1]),
+            stop_after=stop_after,
         )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vepa.bench.prequential import Prequential
+from vepa.bench.runs.interventions import Intervention, from_inputs, latest, with_interventions
 from vepa.bench.runs.products import manifest_document
 from vepa.bench.runs.profile import Profile, find_events, find_profile, load_profile
 from vepa.bench.runs.store import RunStore, StageRecord
@@ -55,6 +56,8 @@ class Run:
         All that the products depend on; the id is made of it.
     place
         The project's folder, where one was named: a model's prompt is looked up there first.
+    interventions
+        Policies that a person edited, which it goes on from.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Run:
     stream: Stream
     inputs: Mapping[str, Any]
     place: Path | None = None
+    interventions: tuple[Intervention, ...] = ()
 
     @property
     def id(self) -> str:
@@ -86,13 +90,20 @@ class Run:
         """Every stage, in order, and the stages that it is made from."""
         rounds = [round_stage(number) for number in range(1, self.profile.rounds + 1)]
         baselines = [f"baseline-{name}" for name in self.profile.baselines]
-        chain = {stage: tuple(rounds[at - 1 : at]) for at, stage in enumerate(rounds)}
+        chain: dict[str, tuple[str, ...]] = {}
+        for number, stage in enumerate(rounds, 1):
+            for made in (stage, *(each.stage for each in self.edits(number))):
+                chain[made] = tuple(chain)[-1:]
         return {
             **chain,
             **dict.fromkeys(baselines, ()),
             "summary": (*rounds, *baselines),
             "report": ("summary",),
         }
+
+    def edits(self, after: int) -> tuple[Intervention, ...]:
+        """What a person made of the policy after a round, in order."""
+        return tuple(each for each in self.interventions if each.after == after)
 
     @property
     def desk(self) -> Desk | None:
@@ -143,7 +154,16 @@ class Run:
 
     def policy(self, number: int) -> Policy:
         """The policy after a round, as it stands in the folder; 0: before the first."""
-        file = self.folder / "policies" / f"round-{number:03}.yaml"
+        return self.policy_in(f"policies/round-{number:03}.yaml")
+
+    def deciding(self, number: int) -> str:
+        """Where the policy that decides a round lies: a person may have edited it before."""
+        edits = self.edits(number - 1)
+        return edits[-1].file if edits else f"policies/round-{number - 1:03}.yaml"
+
+    def policy_in(self, product: str) -> Policy:
+        """A policy by its path within the folder."""
+        file = self.folder / product
         return load_policy(read_text(file), str(file), self.stream.table.schema)
 
     def record(self, number: int) -> dict[str, Any]:
@@ -157,11 +177,15 @@ class Run:
         loop = Prequential(self.stream, self.gate, self.profile.evolution, desk=self.desk)
         for number in range(1, rounds + 1):
             loop.replay(self.policy(number), self.record(number))
+            if self.edits(number):
+                loop.intervene(self.policy_in(self.deciding(number + 1)))
         return loop
 
 
 def plan(project: Project, name: str, *, artifacts: Path | None = None) -> Run:
     """Read a profile and its events and settle the id; writes nothing.
+
+    Where a person edited a policy of the run, the run that goes on from it is meant.
 
     Parameters
     ----------
@@ -176,7 +200,7 @@ def plan(project: Project, name: str, *, artifacts: Path | None = None) -> Run:
     profile = load_profile(file)
     files = tuple(find_events(project, event_file) for event_file in profile.events)
     runs = (artifacts or project.artifacts_path) / "runs"
-    return _settle(file.stem, profile, name, files, runs, project.directory)
+    return latest(_settle(file.stem, profile, name, files, runs, project.directory))
 
 
 def open_run(folder: str | Path) -> Run:
@@ -194,11 +218,13 @@ def open_run(folder: str | Path) -> Run:
         files = tuple(Path(name) for name in manifest["locations"]["events"])
         name = manifest["inputs"]["name"]
         project = manifest["locations"].get("project")
+        edits = from_inputs(manifest["inputs"].get("interventions", []))
     except (OSError, ValueError, KeyError, TypeError):
         raise RunError(
             f"{place} holds no run\n  remedy: `vepa run` begins one (`--fresh` begins it anew)"
         ) from None
     run = _settle(name, profile, name, files, place.parent, Path(project) if project else None)
+    run = with_interventions(run, edits)
     if run.id != place.name:
         raise RunError(
             f"events, code or packages have changed since {place.name} began\n"

@@ -16,6 +16,7 @@ from vepa.bench.baselines import make_baselines
 from vepa.bench.comparison import counted, errors_by_kind
 from vepa.bench.evolving import default_evolve
 from vepa.bench.prequential import start
+from vepa.bench.runs.interventions import edit_products
 from vepa.bench.runs.products import (
     baseline_answers,
     baseline_frame,
@@ -130,6 +131,8 @@ def summarise(folder: str | Path) -> dict[str, Any]:
         }
         if evolution.llm is not None:
             document["model"] = _asked(evolution.llm.model, document["rounds"], begun.record)
+        if run.interventions:
+            document["interventions"] = [each.told for each in run.interventions]
         told = {key: value for key, value in figures.items() if isinstance(value, (int, float))}
         told["questions"] = begun.record["questions"]
         return {"summary.json": json.dumps(document, indent=1) + "\n"}, told
@@ -210,6 +213,7 @@ def markdown(summary: Mapping[str, Any], report: str) -> str:
 def _stage(folder: str | Path, stage: str, make: Callable[[Run], Made]) -> dict[str, Any]:
     run = open_run(folder)
     with run.store.locked():
+        _settle_edits(run, stage)
         known = run.done(stage)
         if known is None:
             clock = time.perf_counter()
@@ -222,6 +226,24 @@ def _stage(folder: str | Path, stage: str, make: Callable[[Run], Made]) -> dict[
                 seconds=time.perf_counter() - clock,
             )
     return dict(known.figures)
+
+
+def _settle_edits(run: Run, stage: str) -> None:
+    """Write what a person made of the policy before this round, where it does not stand."""
+    needed = run.needs[stage]
+    for at, each in enumerate(run.interventions):
+        follows = needed == (run.edits(each.after)[-1].stage,)
+        if not follows or run.done(each.stage):
+            continue
+        before = run.interventions[at - 1] if at else None
+        chained = before is not None and before.after == each.after
+        parent = run.policy_in(before.file) if before and chained else run.policy(each.after)
+        run.store.finish(
+            each.stage,
+            edit_products(each, parent),
+            needs=run.needs[each.stage],
+            figures=each.told,
+        )
 
 
 def _asked(
