@@ -6,8 +6,8 @@ from evolving import WORLD, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vepa.evolution.proposers.committee import LEAST, guess
-from vepa.evolution.proposers.search import (
+from vepa.evolution.beliefs import LEAST, believe
+from vepa.evolution.ground import (
     PREDICATE_COST,
     Aim,
     Ground,

@@ -271,11 +271,11 @@ def start(
     """Learn from the first labels of the stream in one update, score on all other events.
 
     The labels are those that feedback reveals first, in the order of the stream; fewer when the
-    stream reveals fewer.
+    stream reveals fewer. The events that came among them without feedback have been seen by then,
+    without their labels.
     """
     table = stream.table
-    rows = np.concatenate([part.feedback for part in stream.rounds])[:labels]
-    observed = np.concatenate([part.observed for part in stream.rounds])[:labels]
+    rows, observed, others = _first(stream, labels)
     empty = Policy(table.schema, (), table.unit)
     archive = Archive(table.schema, table.unit)
     verify = settings.verify
@@ -283,17 +283,40 @@ def start(
         table.take(rows).with_labels(observed),
         decide(empty, np.ascontiguousarray(table.codes[rows].T), verify=verify),
         1,
+        table.take(others),
     )
     update = evolve or default_evolve(settings)
     result = update(
         empty, archive, round=1, authority=authority, settings=settings, seed=stream.seed
     )
-    others = np.setdiff1d(np.arange(len(table)), rows)
-    said = decide(result.policy, np.ascontiguousarray(table.codes[others].T), verify=verify)
+    scored = np.setdiff1d(np.arange(len(table)), rows)
+    said = decide(result.policy, np.ascontiguousarray(table.codes[scored].T), verify=verify)
     return Start(
         len(rows),
         metrics.coverage(said),
-        metrics.covered_macro_f1(table.labels[others], said),
+        metrics.covered_macro_f1(table.labels[scored], said),
         result.policy,
         result.to_dict(),
+    )
+
+
+def _first(stream: Stream, labels: int) -> tuple[Indices, Codes, Indices]:
+    """The rows that get the first labels, these labels, and the other rows until the last one."""
+    rows: list[int] = []
+    observed: list[int] = []
+    others: list[int] = []
+    for part in stream.rounds:
+        given = dict(zip(part.feedback.tolist(), part.observed.tolist(), strict=True))
+        for row in part.indices.tolist():
+            if len(rows) == labels:
+                break
+            if row in given:
+                rows.append(row)
+                observed.append(given[row])
+            else:
+                others.append(row)
+    return (
+        np.array(rows, dtype=np.intp),
+        np.array(observed, dtype=np.int8),
+        np.array(others, dtype=np.intp),
     )

@@ -174,6 +174,9 @@ def summarise(figures: Sequence[Figures]) -> Figures:
             [seed["covered_macro_f1"] - seed["baselines"][best]["covered"] for seed in figures]
         )
     kept = ["seed", *SCALARS, "confusion", "start40", "rules", "policy_hash"]
+    if figures[0].get("wrong_feedback") is not None:
+        kept.append("wrong_feedback")
+        summary["wrong_feedback"] = spread([seed["wrong_feedback"] for seed in figures])
     if "model" in figures[0]:
         kept.append("model")
         summary["model"] = _model([seed["model"] for seed in figures])

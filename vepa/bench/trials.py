@@ -117,6 +117,7 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
         **score(stream, loop.outcomes),
         "start40": {"coverage": begun.coverage, "f1": begun.f1, "labels": begun.labels},
         "policy_hash": loop.current.policy_hash,
+        "wrong_feedback": loop.outcomes[-1].record.get("wrong_feedback"),
         "curve": ours.curve(),
         "baselines": score_baselines(stream, ours, learners),
         **({"model": source.figures()} if isinstance(source, Counted) else {}),

@@ -76,7 +76,8 @@ def run(
         str,
         typer.Option(
             metavar="MODE",
-            help="Which rules may decide: paper (the default) or prospective.",
+            help="Which rules may decide: default (noise-aware), or paper, prospective, held-out, "
+            "noise-aware, early, anytime; joined by +.",
         ),
     ] = "default",
     allow_target: Annotated[

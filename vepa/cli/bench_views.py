@@ -42,6 +42,8 @@ def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
     rows.append(("coverage by round", by_round))
     rules = figures["rules"]
     rows.append(("rules", f"{rules['archive']:.1f}, {rules['active']:.1f} of them active"))
+    if "wrong_feedback" in figures:
+        rows.append(("wrong feedback, estimated", _spread(figures["wrong_feedback"], alone)))
     if "model" in figures:
         rows.append(("questions to the model", _model(figures["model"], len(figures["by_seed"]))))
     if "gap" in figures:

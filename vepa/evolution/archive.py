@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from vepa.corpus.events import EventTable
+from vepa.evolution.standing import Standing
+from vepa.files import sha256_of
 from vepa.policy.authority import Authority
-from vepa.policy.bitsets import ExampleIndex, pack
+from vepa.policy.bitsets import ExampleIndex, pack, unpack
 from vepa.policy.event import Unit
 from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
 from vepa.policy.policy import Policy
@@ -40,6 +40,8 @@ class Archive:
         self.rounds = np.zeros(0, dtype=np.int32)
         self.failed = np.zeros(0, dtype=np.bool_)
         self._index: ExampleIndex | None = None
+        self._held_out: int | None = None
+        self._searched: Archive | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -70,7 +72,7 @@ class Archive:
         self.table = EventTable.concat([self.table, examples])
         self.rounds = np.concatenate([self.rounds, np.full(len(examples), round, dtype=np.int32)])
         self.failed = np.concatenate([self.failed, verdicts != examples.labels])
-        self._index = None
+        self._index = self._held_out = self._searched = None
 
     @property
     def index(self) -> ExampleIndex:
@@ -94,29 +96,58 @@ class Archive:
         """Bit set of the failures."""
         return pack(self.failed)
 
-    def evidence(self, rule: Rule, authority: Authority) -> Evidence:
-        """Support and contradictions of a rule over the examples that count for it."""
-        return self.evidence_of([rule], authority)[0]
+    @property
+    def held_out(self) -> int:
+        """Bit set of the half that only authority may look at under `held-out`, by the ids' hash.
 
-    def evidence_of(self, rules: Sequence[Rule], authority: Authority) -> list[Evidence]:
-        """The evidence of several rules (see `evidence`)."""
-        by_round = {int(number): pack(self.rounds == number) for number in np.unique(self.rounds)}
-        right = {"allow": self.allow, "refuse": self.refuse}
-        found = []
-        for rule in rules:
-            born = rule.provenance.round if rule.provenance and rule.provenance.round else 0
-            counted = 0
-            for number, members in by_round.items():
-                if authority.counts(number, born):
-                    counted |= members
-            covered = self.index.covered(rule.masks) & counted
-            support = (covered & right[rule.decision]).bit_count()
-            found.append(Evidence(support, covered.bit_count() - support))
+        An example is on one side for good, whatever came before or after it.
+        """
+        if self._held_out is None:
+            sides = [sha256_of(name.encode())[-1] in "13579bdf" for name in self.table.ids]
+            self._held_out = pack(np.array(sides, dtype=np.bool_))
+        return self._held_out
+
+    def counted(self, authority: Authority, born: int) -> int:
+        """Bit set of the examples that count for a rule which was proposed in round `born`."""
+        members = 0
+        for number in np.unique(self.rounds):
+            if authority.counts(int(number), born):
+                members |= pack(self.rounds == number)
+        return members & self.held_out if authority.parts else members
+
+    def searched(self, authority: Authority) -> Archive:
+        """The archive as a search for rules may see it; this one, but for `held-out`.
+
+        There the examples that are kept for authority lose their labels.
+        """
+        if not authority.parts:
+            return self
+        if self._searched is None:
+            self._searched = self._without_held_out()
+        return self._searched
+
+    def _without_held_out(self) -> Archive:
+        shown = ~unpack(self.held_out, len(self))
+        hidden = self.table.take(np.flatnonzero(~shown))
+        found = Archive(self.table.schema, self.table.unit)
+        found.context = self.context
+        found.add(
+            self.table.take(np.flatnonzero(shown)),
+            self.table.labels[shown],
+            1,
+            hidden,
+        )
+        found.rounds, found.failed = self.rounds[shown], self.failed[shown]
         return found
+
+    def standing(self, authority: Authority) -> Standing:
+        """What rules may do under an authority, by all that is known."""
+        return Standing(self, authority)
+
+    def evidence(self, rule: Rule, authority: Authority) -> Evidence:
+        """What counts for and against a rule."""
+        return self.standing(authority).evidence(rule)
 
     def judged(self, policy: Policy, authority: Authority) -> Policy:
         """The policy with evidence and standing of every rule brought up to date."""
-        evidence = self.evidence_of(policy.rules, authority)
-        return policy.with_rules(
-            authority.judge(rule, known) for rule, known in zip(policy.rules, evidence, strict=True)
-        )
+        return self.standing(authority).judged(policy)

@@ -13,13 +13,13 @@ from vepa.evolution.archive import Archive
 from vepa.evolution.origin import dated
 from vepa.evolution.proposers import Proposer, Request, proposer
 from vepa.evolution.proposers.base import Malformed, Rejection
-from vepa.evolution.scoring import Score, Scorer
+from vepa.evolution.scoring import BelievedScorer, Score, Scorer
 from vepa.evolution.settings import EvolutionSettings
 from vepa.policy.authority import Authority
 from vepa.policy.feedback import Feedback
 from vepa.policy.patches import Patch, apply, check_patch, edit_size
 from vepa.policy.policy import Policy
-from vepa.policy.rule import Evidence, Rule
+from vepa.policy.rule import Rule
 from vepa.policy.schema import bits
 from vepa.policy.verifier import Verification
 
@@ -93,13 +93,18 @@ class Search:
         seed: int,
         source: Proposer | None,
     ):
-        self.archive, self.round, self.authority = archive, round, authority
+        self.archive, self.round, self.authority = archive.searched(authority), round, authority
         self.settings = settings
         self.source = source or proposer(settings.proposer, settings.llm)
         # A string seed is hashed with SHA-512, so it is the same in every process.
         self.rng = random.Random(f"{seed}/{round}")
         clash: Literal["abstain", "refuse"] = "refuse" if settings.verify == "refuse" else "abstain"
-        self.scorer = Scorer(archive, settings.preservation, clash)
+        self.scorer = (
+            BelievedScorer(self.archive, clash=clash)
+            if authority.corrects
+            else Scorer(self.archive, settings.preservation, clash)
+        )
+        self.standing = self.archive.standing(authority)
         self._support: dict[Any, bool] = {}
         root = Candidate(0, parent, (), self._score(parent), 0)
         self.front: list[Candidate] = [root]
@@ -156,11 +161,8 @@ class Search:
         """Whether all that is known would do for authority, whatever the mode lets count."""
         known = self._support.get(rule.key)
         if known is None:
-            covered = self.scorer.index.covered(rule.masks)
-            allow = (covered & self.scorer.allow).bit_count()
-            refuse = (covered & self.scorer.refuse).bit_count()
-            right, wrong = (allow, refuse) if rule.decision == "allow" else (refuse, allow)
-            known = self.authority.active(rule.decision, Evidence(right, wrong))
+            evidence = self.standing.of(rule.decision, rule.masks, self.scorer.index.all)
+            known = self.authority.active(rule.decision, evidence)
             self._support[rule.key] = known
         return known
 

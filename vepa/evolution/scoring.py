@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from vepa.evolution.archive import Archive
-from vepa.policy.bitsets import ExampleIndex
+from vepa.evolution.beliefs import believe
+from vepa.evolution.weights import weigh
+from vepa.policy.bitsets import ExampleIndex, unpack
 from vepa.policy.rule import Rule
 
-__all__ = ["Outcome", "Score", "Scorer", "macro_f1"]
+__all__ = ["BelievedScorer", "Outcome", "Score", "Scorer", "error_cost", "macro_f1"]
+
+#: Right decisions that a wrong one outweighs when a policy is picked by belief, times `error_cost`.
+SELECTION_COST = 7.0
+#: `error_cost` is `COST_EXAMPLES` / examples, within these bounds.
+COST_EXAMPLES, COST_RANGE = 250.0, (0.6, 1.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,71 @@ class Scorer:
         return Score(repair, preservation, f1, f1 - self.weight * (1.0 - preservation))
 
 
+class BelievedScorer(Scorer):
+    """Scores rule sets by what labels are believed to be (`vepa.evolution.beliefs`).
+
+    A wrong decision costs `cost` right ones, and each rule one; seen and imagined events count too,
+    with the weights of the search. Repair and preservation are the mean gain on failures and on
+    correct examples: the probability that the decision is the true label, less the cost of its
+    being wrong; nothing for an abstention. Else a bold policy would always dominate a careful one.
+    The objective is the utility as a share of what could be had. Macro-F1, by the labels that
+    feedback gave, is told and not sought.
+
+    Parameters
+    ----------
+    archive
+        All examples; never subsampled.
+    cost
+        Right decisions that one wrong decision outweighs; `error_cost` by default.
+    clash
+        As for `Scorer`.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        cost: float | None = None,
+        clash: Literal["abstain", "refuse"] = "abstain",
+    ):
+        super().__init__(archive, 0.0, clash)
+        self.cost = SELECTION_COST * error_cost(len(archive)) if cost is None else cost
+        self.weighed = weigh(archive.table, archive.context, True)
+        self.true = believe(archive.table, archive.context).true
+        self.size = len(archive)
+
+    def score(self, rules: Sequence[Rule]) -> Score:
+        """The score of the rules together, whatever their standing."""
+        found = self.outcome(rules)
+        refused, allowed = unpack(found.refused, self.size), unpack(found.allowed, self.size)
+        right = self.true * refused + (1.0 - self.true) * allowed
+        gain = right - self.cost * ((refused | allowed) - right)
+        failed = unpack(self.failures, self.size)
+        f1 = macro_f1(found, self.allow, self.refuse)
+        return Score(
+            _mean(gain[failed]), _mean(gain[~failed]), f1, self._utility(rules, len(rules))
+        )
+
+    def _utility(self, rules: Sequence[Rule], count: int) -> float:
+        weighed = self.weighed
+        if not weighed.ground.size:
+            return 0.0
+        found = outcome(weighed.ground.index, rules, self.clash)
+        gain = 0.0
+        for decided, wanted, unwanted in (
+            (found.allowed, weighed.allow, weighed.refuse),
+            (found.refused, weighed.refuse, weighed.allow),
+        ):
+            members = unpack(decided, weighed.ground.size)
+            gain += float(wanted[members].sum()) - self.cost * float(unwanted[members].sum())
+        return (gain - count) / float(weighed.allow.sum() + weighed.refuse.sum())
+
+
+def error_cost(examples: int) -> float:
+    """How much dearer an error is while little is known, and cheaper later (docs/authority.md)."""
+    low, high = COST_RANGE
+    return min(high, max(low, COST_EXAMPLES / max(examples, 1)))
+
+
 def outcome(
     index: ExampleIndex, rules: Sequence[Rule], clash: Literal["abstain", "refuse"] = "abstain"
 ) -> Outcome:
@@ -129,6 +204,10 @@ def macro_f1(found: Outcome, allow: int, refuse: int) -> float:
         sizes = decided.bit_count() + labelled.bit_count()
         total += 2.0 * hits / sizes if sizes else 0.0
     return total / 2.0
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 1.0
 
 
 def _share(part: int, whole: int) -> float:

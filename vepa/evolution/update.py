@@ -45,6 +45,8 @@ class Update:
         active ones alone.
     notes
         What the proposer said beside its patches.
+    wrong_feedback
+        Share of wrong feedback that the authority estimates; None where it estimates none.
     questions, ended
         Asked of a language model; whether it was asked no more because its budget was used up.
     """
@@ -62,6 +64,7 @@ class Update:
     notes: tuple[str, ...] = ()
     questions: int = 0
     ended: bool = False
+    wrong_feedback: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The record of the round as JSON data; `rebuild` reads it."""
@@ -87,6 +90,7 @@ class Update:
             "notes": list(self.notes),
             "questions": self.questions,
             "model_ended": self.ended,
+            "wrong_feedback": self.wrong_feedback,
         }
 
 
@@ -123,7 +127,8 @@ def update(
     search = Search(parent, archive, round, authority, settings, seed, source)
     search.run()
     best = search.pick()
-    policy = archive.judged(best.policy, authority)
+    standing = archive.standing(authority)
+    policy = standing.judged(best.policy)
     scorer = search.scorer
     return Update(
         round,
@@ -139,6 +144,7 @@ def update(
         tuple(search.notes),
         search.asked,
         search.ended,
+        standing.wrong_feedback,
     )
 
 
@@ -161,8 +167,6 @@ def rebuild(parent: Policy, record: Mapping[str, Any]) -> Policy:
     for patch in record["accepted"]:
         policy = apply(policy, Patch.from_dict(patch, parent.schema))
     return policy.with_rules(
-        rule.with_status(
-            standing["status"], Evidence(standing["support"], standing["contradictions"])
-        )
+        rule.with_status(standing["status"], Evidence.from_dict(standing))
         for rule, standing in ((rule, record["standing"][rule.id]) for rule in policy.rules)
     )

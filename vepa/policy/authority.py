@@ -1,14 +1,25 @@
 """Evidence-gated authority: which verified rules may decide.
 
-A mode is made of components joined by `+`, each of which settles one axis:
+A mode is made of components joined by `+`; each settles one or more of these axes, and two that
+settle the same one cannot be joined:
 
-- *evidence*: which labelled examples count for a rule. `paper`: all that are known, those from
-  before the rule was proposed included. `prospective`: only those that came after it.
-- *test*: when the counts suffice. `paper`: posterior Beta(a + s, b + c) over the rule's precision,
-  active when P(precision >= target) >= confidence.
+- *evidence*: which labelled examples count for a rule, by when they came.
+- *test*: when they suffice.
+- *prior*: what is believed of a rule before its evidence.
+- *part*: which share of the examples may count at all.
 
-Two components that settle the same axis cannot be joined. A later mode is one entry in
-`COMPONENTS`.
+- `paper`: all examples; posterior Beta(a + s, b + c) over the rule's precision, active when
+  P(precision >= target) >= confidence; the prior of the settings. Settles everything.
+- `prospective` (evidence): only examples that came after the rule was proposed.
+- `held-out` (part): rules are searched on one half of the examples and judged on the other.
+- `noise-aware` (test): the share of wrong feedback is estimated, and the rule's precision on true
+  labels is judged (`vepa.evolution.standing`).
+- `early` (prior): a committee of learners may vouch for a rule, by few examples and never by more
+  than feedback has shown.
+- `anytime` (evidence, test, prior): an e-process against precision <= target on the examples after
+  the proposal; for each rule the chance of ever becoming active wrongly is at most `ERROR`.
+
+What a mode does not settle is as in `paper`.
 """
 
 from __future__ import annotations
@@ -17,11 +28,21 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 from vepa.errors import SettingError, Where
 from vepa.policy.rule import Evidence, Rule, RuleDecision
 
-__all__ = ["COMPONENTS", "Authority", "Component", "Threshold", "authority", "posterior"]
+__all__ = [
+    "COMPONENTS",
+    "DEFAULT",
+    "Authority",
+    "Component",
+    "Threshold",
+    "authority",
+    "log_wealth",
+    "posterior",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +79,46 @@ class Threshold:
 Counts = Callable[[int, int], bool]
 #: (evidence, threshold) -> does it suffice?
 Suffices = Callable[[Evidence, Threshold], bool]
+Axis = Literal["evidence", "test", "prior", "part"]
+
+#: Chance that `anytime` ever gives authority to a rule that is not as precise as asked.
+ERROR = 0.05
+#: The bets of the e-process: precision -> share of the stake. Half of it is on a spotless rule,
+#: which needs the fewest examples; the rest still wins when some contradict.
+BETS: Mapping[float, float] = {1.0: 0.5, 0.995: 0.125, 0.99: 0.125, 0.98: 0.125, 0.97: 0.125}
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One part of an authority mode; `None` leaves its axis to another component."""
+    """One part of an authority mode.
 
+    Attributes
+    ----------
+    axes
+        What it settles.
+    counts, suffices
+        Which examples count, and the test; None leaves them as they are.
+    corrects, vouches, parts
+        Whether wrong feedback is corrected for, a committee may vouch for a rule, and the examples
+        are parted into those for the search and those for authority.
+    """
+
+    axes: frozenset[Axis]
     counts: Counts | None = None
     suffices: Suffices | None = None
+    corrects: bool = False
+    vouches: bool = False
+    parts: bool = False
 
 
 def _beta_test(evidence: Evidence, threshold: Threshold) -> bool:
     found = posterior(evidence.support, evidence.contradictions, threshold.target, threshold.prior)
     return found >= threshold.confidence
+
+
+def _anytime_test(evidence: Evidence, threshold: Threshold) -> bool:
+    wealth = log_wealth(evidence.support, evidence.contradictions, threshold.target)
+    return wealth >= -math.log(ERROR)
 
 
 def _all_known(example: int, rule: int) -> bool:
@@ -82,11 +130,21 @@ def _after_proposal(example: int, rule: int) -> bool:
     return example > rule
 
 
-#: Name of a mode's component -> the axes that it settles.
+#: Name of a mode's component -> what it settles.
 COMPONENTS: Mapping[str, Component] = {
-    "paper": Component(counts=_all_known, suffices=_beta_test),
-    "prospective": Component(counts=_after_proposal),
+    "paper": Component(
+        frozenset({"evidence", "test", "prior", "part"}), counts=_all_known, suffices=_beta_test
+    ),
+    "prospective": Component(frozenset({"evidence"}), counts=_after_proposal),
+    "held-out": Component(frozenset({"part"}), parts=True),
+    "noise-aware": Component(frozenset({"test"}), suffices=_beta_test, corrects=True),
+    "early": Component(frozenset({"prior"}), vouches=True),
+    "anytime": Component(
+        frozenset({"evidence", "test", "prior"}), counts=_after_proposal, suffices=_anytime_test
+    ),
 }
+#: What `default` stands for: chosen by measurement, see docs/authority.md.
+DEFAULT = "noise-aware"
 
 
 @dataclass(frozen=True)
@@ -101,6 +159,8 @@ class Authority:
         Which examples count for a rule, by the rounds of both.
     suffices
         Whether the evidence is enough.
+    corrects, vouches, parts
+        See `Component`. What they ask for needs more than counts: `vepa.evolution.standing`.
     thresholds
         Settings by decision; `allow` and `refuse` may differ.
     """
@@ -108,13 +168,22 @@ class Authority:
     name: str
     counts: Counts
     suffices: Suffices
+    corrects: bool = False
+    vouches: bool = False
+    parts: bool = False
     thresholds: Mapping[RuleDecision, Threshold] = field(
         default_factory=lambda: {"allow": Threshold(), "refuse": Threshold()}
     )
 
     def active(self, decision: RuleDecision, evidence: Evidence) -> bool:
-        """Whether a rule of `decision` with this evidence may decide."""
-        return self.suffices(evidence, self.thresholds[decision])
+        """Whether a rule of `decision` with this evidence may decide.
+
+        A probability that the evidence carries is taken as it is; else the counts are tested.
+        """
+        threshold = self.thresholds[decision]
+        if evidence.probability is not None:
+            return evidence.probability >= threshold.confidence
+        return self.suffices(evidence, threshold)
 
     def needed(self, decision: RuleDecision, contradictions: int) -> int | None:
         """The fewest supports with which a rule is active; None when a million does not do."""
@@ -148,42 +217,74 @@ class Authority:
 def authority(
     mode: str = "default", thresholds: Mapping[RuleDecision, Threshold] | None = None
 ) -> Authority:
-    """The authority of a mode such as `paper` or `prospective`; `default` is `paper`.
+    """The authority of a mode such as `paper` or `noise-aware+prospective`.
 
     Raises
     ------
     SettingError
         For an unknown component, or for two that settle the same axis.
     """
-    names = ["paper" if name == "default" else name for name in mode.split("+")]
-    counts: Counts | None = None
-    suffices: Suffices | None = None
+    names = (DEFAULT if mode == "default" else mode).split("+")
+    found: dict[str, Component] = {}
+    settled: dict[Axis, str] = {}
     for name in names:
         part = COMPONENTS.get(name)
         if part is None:
             raise SettingError(
                 f"{name!r} is no authority mode",
                 where=Where(field="authority"),
-                remedy=f"join with +: {', '.join(COMPONENTS)}",
+                remedy=f"`default`, or join with +: {', '.join(COMPONENTS)}",
             )
-        if (part.counts and counts) or (part.suffices and suffices):
-            raise SettingError(
-                f"{mode!r} joins modes that settle the same thing",
-                where=Where(field="authority"),
-                remedy="name one way to choose the evidence and one way to test it",
-            )
-        counts, suffices = part.counts or counts, part.suffices or suffices
-    paper = COMPONENTS["paper"]
-    final_counts, final_test = counts or paper.counts, suffices or paper.suffices
-    assert final_counts is not None and final_test is not None
+        for axis in sorted(part.axes):
+            if axis in settled:
+                raise SettingError(
+                    f"{mode!r} joins {settled[axis]!r} and {name!r}, which settle the same thing",
+                    where=Where(field="authority"),
+                    remedy=f"both say which {axis} holds: leave one of them out",
+                )
+            settled[axis] = name
+        found[name] = part
+    parts = list(found.values())
     settings: dict[RuleDecision, Threshold] = {"allow": Threshold(), "refuse": Threshold()}
     settings.update(thresholds or {})
-    return Authority("+".join(names), final_counts, final_test, settings)
+    return Authority(
+        "+".join(found),
+        next((part.counts for part in parts if part.counts), _all_known),
+        next((part.suffices for part in parts if part.suffices), _beta_test),
+        any(part.corrects for part in parts),
+        any(part.vouches for part in parts),
+        any(part.parts for part in parts),
+        settings,
+    )
+
+
+@lru_cache(maxsize=100_000)
+def log_wealth(support: int, contradictions: int, target: float) -> float:
+    """Logarithm of the e-process against precision <= `target`, from its counts.
+
+    The stake is spread over bets on precisions above the target (`BETS`); a bet on theta multiplies
+    by theta / target with each support and by (1 - theta) / (1 - target) with each contradiction.
+    Under any precision up to the target the expected wealth never rises, so by Ville's inequality
+    it ever reaches 1 / alpha with probability alpha at most, however often one looks.
+    """
+    bets = {theta: stake for theta, stake in BETS.items() if theta > target} or {1.0: 1.0}
+    total = sum(bets.values())
+    terms = []
+    for theta, stake in bets.items():
+        if contradictions and theta == 1.0:
+            continue
+        lost = math.log1p(-theta) - math.log1p(-target) if contradictions else 0.0
+        gained = math.log(theta) - math.log(target)
+        terms.append(math.log(stake / total) + support * gained + contradictions * lost)
+    if not terms:
+        return -math.inf
+    top = max(terms)
+    return top + math.log(sum(math.exp(term - top) for term in terms))
 
 
 @lru_cache(maxsize=100_000)
 def posterior(
-    support: int, contradictions: int, target: float, prior: tuple[float, float] = (1.0, 1.0)
+    support: float, contradictions: float, target: float, prior: tuple[float, float] = (1.0, 1.0)
 ) -> float:
     """P(precision >= target) under Beta(a + support, b + contradictions).
 

@@ -64,6 +64,7 @@ class EvidenceFile(_Strict):
 
     support: int = Field(ge=0, le=MAX_COUNT)
     contradictions: int = Field(ge=0, le=MAX_COUNT)
+    probability: float | None = Field(default=None, ge=0.0, le=1.0)
 
 
 class RuleFile(_Strict):
@@ -233,7 +234,7 @@ def _rule(rule: RuleFile, schema: Schema, carries_evidence: bool) -> Rule:
         masks_of(schema, when),
         rule.rationale,
         Provenance(born.round, born.operation, tuple(born.parents), born.source) if born else None,
-        Evidence(rule.evidence.support, rule.evidence.contradictions) if rule.evidence else None,
+        Evidence(**rule.evidence.model_dump()) if rule.evidence else None,
         status,
         rule.held,
     )

@@ -56,14 +56,35 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Labelled examples that a rule covers: those that agree with it, and those that contradict."""
+    """Labelled examples that a rule covers: those that agree with it, and those that contradict.
+
+    Attributes
+    ----------
+    support, contradictions
+        Counts.
+    probability
+        That the rule is as precise as its gate asks, where an authority mode knows more than the
+        counts tell (`noise-aware`); None where it follows from them.
+    """
 
     support: int = 0
     contradictions: int = 0
+    probability: float | None = None
 
-    def to_dict(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, int | float]:
         """The evidence as it stands in a policy file."""
-        return {"support": self.support, "contradictions": self.contradictions}
+        data: dict[str, int | float] = {
+            "support": self.support,
+            "contradictions": self.contradictions,
+        }
+        if self.probability is not None:
+            data["probability"] = self.probability
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Evidence:
+        """The evidence from what `to_dict` gave; other keys are left alone."""
+        return cls(data["support"], data["contradictions"], data.get("probability"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
+from vepa.corpus.events import EventTable
+from vepa.evolution.archive import Archive
 from vepa.evolution.proposers.base import Proposal, Request
 from vepa.evolution.proposers.plan import Move, moves
-from vepa.evolution.proposers.workbench import Piece, Workbench
+from vepa.evolution.proposers.workbench import PLAIN, Piece, Taste, Workbench
+from vepa.evolution.scoring import error_cost
+from vepa.evolution.weights import DECISIONS
+from vepa.policy.authority import Authority
 from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.patches import Edit, Patch
 from vepa.policy.rule import Provenance, Rule
 
-__all__ = ["Induction", "Plan", "indistinct"]
+__all__ = ["Induction", "Plan", "indistinct", "tastes"]
+
+#: Right examples that one wrong one outweighs, times `error_cost`: one plan each.
+ERROR_COSTS = (4.0, 10.0, 25.0)
+#: Utility that a rule must add where labels are believed.
+LEAST_UTILITY = 2.0
 
 
 class Induction:
@@ -27,19 +37,64 @@ class Induction:
 
     name = "induction"
 
+    def __init__(self) -> None:
+        self._seen: tuple[EventTable, EventTable, Authority] | None = None
+        self._targets: dict[Hashable, tuple[Workbench, list[Piece]]] = {}
+
     def propose(self, request: Request) -> Proposal:
-        """The whole plan first, then each of its steps alone."""
+        """A whole plan for each taste; where there is one taste, its steps alone as well."""
         return self.seeded(request, ())
 
     def seeded(self, request: Request, seeds: Sequence[Piece]) -> Proposal:
         """The same by a search that somebody else's ideas are laid before."""
-        bench = Workbench(request.archive, request.authority, seeds)
+        archive = request.archive
         # Where evidence begins anew with a rule, one that stays is worth more than a better one.
         stays = not request.authority.retrospective
         known = [rule.key for rule in request.parent.rules] if stays else []
-        plan = Plan(bench, request.parent.rules, bench.grown(known), request.round)
-        patches = [plan.patch(), *plan.steps()] if plan.moves else []
+        plans = []
+        for taste in tastes(request.authority, len(archive)):
+            bench, target = self._target(archive, request.authority, seeds, taste, known)
+            plans.append(Plan(bench, request.parent.rules, target, request.round))
+        wanted = [plan for plan in plans if plan.moves]
+        patches = [plan.patch() for plan in wanted]
+        if len(plans) == 1:  # where there are several, their steps only fit the archive better
+            for plan in wanted:
+                patches += plan.steps()
         return Proposal(tuple(patches), indistinct(request))
+
+    def _target(
+        self,
+        archive: Archive,
+        authority: Authority,
+        seeds: Sequence[Piece],
+        taste: Taste,
+        known: Sequence[Piece],
+    ) -> tuple[Workbench, list[Piece]]:
+        """The rules one would rather have; the same for every parent that an update tries."""
+        key = (taste.cost["allow"], taste.first, tuple(seeds), tuple(known))
+        if self._seen != (archive.table, archive.context, authority):
+            self._seen, self._targets = (archive.table, archive.context, authority), {}
+        if key not in self._targets:
+            bench = Workbench(archive, authority, seeds, taste)
+            self._targets[key] = bench, bench.grown(known)
+        return self._targets[key]
+
+
+def tastes(authority: Authority, examples: int) -> list[Taste]:
+    """The tastes that plans are made by.
+
+    Where labels are believed rather than taken there are several, from bold to careful: what a rule
+    is worth depends on how dear an error is, and the front chooses among the plans. A rule need not
+    earn its place by many examples there, since it is judged by seen and imagined ones as well.
+    """
+    if not authority.corrects:
+        return [PLAIN]
+    factor = error_cost(examples)
+    return [
+        Taste({"allow": cost * factor, "refuse": cost * factor}, LEAST_UTILITY, first=first)
+        for cost in ERROR_COSTS
+        for first in DECISIONS
+    ]
 
 
 def indistinct(request: Request) -> str:

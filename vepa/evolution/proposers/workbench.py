@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from vepa.corpus.events import EventTable
 from vepa.evolution.archive import Archive
-from vepa.evolution.proposers.committee import guess
-from vepa.evolution.proposers.search import (
-    Aim,
-    Found,
-    Ground,
-    Masks,
-    Weights,
-    constrained,
-    overlaps,
-)
+from vepa.evolution.ground import Aim, Found, Masks, constrained, overlaps
+from vepa.evolution.weights import DECISIONS, weigh
 from vepa.policy.authority import Authority
-from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.rule import Evidence, RuleDecision
 from vepa.policy.schema import Schema
 
-__all__ = ["Piece", "Workbench"]
+__all__ = ["PLAIN", "Piece", "Taste", "Workbench"]
 
 #: A rule in the making: what it decides, and where.
 Piece = tuple[RuleDecision, Masks]
 
-DECISIONS: tuple[RuleDecision, RuleDecision] = ("allow", "refuse")
-#: Right examples that one wrong example outweighs (lambda), by the decision of the rule: a harm
-#: that is allowed costs twice as much as a harmless act that is refused.
-ERROR_COST: dict[RuleDecision, float] = {"allow": 8.0, "refuse": 4.0}
 #: What one more rule must be worth.
 RULE_COST = 1.0
-#: Utility that widening a rule by a value or a field must add.
-WIDEN_GAIN = 0.3
 MOST_RULES = 24
 MOST_SUPPORT = 1000
-#: Weight of a seen event without feedback, and the steps that its guessed label is rounded to.
-GUESS_WEIGHT = 0.5
-GUESS_STEPS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """What a search thinks a rule is worth.
+
+    Attributes
+    ----------
+    cost
+        Right examples that one wrong example outweighs (lambda), by the decision of the rule.
+    least
+        Utility that a new rule must add where no rule decides yet; None: the support that the gate
+        asks of a spotless rule.
+    widening
+        Utility that widening a rule by a value or a field must add.
+    first
+        Decision of the first rule; whichever adds most when None. What one decision takes first
+        may leave the other too little evidence for any rule.
+    """
+
+    cost: Mapping[RuleDecision, float]
+    least: float | None = None
+    widening: float = 0.0
+    first: RuleDecision | None = None
+
+
+#: Labels as feedback gave them: a harm that is allowed costs twice as much as a harmless act that
+#: is refused, and a rule earns its place by as much as its authority will take.
+PLAIN = Taste({"allow": 8.0, "refuse": 4.0}, widening=0.3)
 
 
 class Workbench:
@@ -63,24 +73,37 @@ class Workbench:
         of a spotless rule, by decision.
     """
 
-    def __init__(self, archive: Archive, authority: Authority, seeds: Sequence[Piece] = ()):
-        self.authority = authority
+    def __init__(
+        self,
+        archive: Archive,
+        authority: Authority,
+        seeds: Sequence[Piece] = (),
+        taste: Taste = PLAIN,
+    ):
+        self.authority, self.taste = authority, taste
         self.schema: Schema = archive.table.schema
-        self.ground, weights = _ground(archive.table, archive.context)
+        weighed = weigh(archive.table, archive.context, authority.corrects)
+        self.ground = weighed.ground
         self.whole = {
-            "allow": Aim(weights["allow"], weights["refuse"], ERROR_COST["allow"]),
-            "refuse": Aim(weights["refuse"], weights["allow"], ERROR_COST["refuse"]),
+            "allow": Aim(weighed.allow, weighed.refuse, taste.cost["allow"]),
+            "refuse": Aim(weighed.refuse, weighed.allow, taste.cost["refuse"]),
         }
-        self.least = {decision: _support_needed(authority, decision) for decision in DECISIONS}
-        self.labelled = {"allow": archive.allow, "refuse": archive.refuse}
+        self.asked = {decision: _support_needed(authority, decision) for decision in DECISIONS}
+        self.least = {
+            decision: self.asked[decision] if taste.least is None else taste.least
+            for decision in DECISIONS
+        }
         self.seeds = tuple(dict.fromkeys(seeds))
+        self._standing = archive.standing(authority)
+        self._everything = archive.index.all
+        self._evidence: dict[Piece, Evidence] = {}
 
     def evidence(self, piece: Piece) -> Evidence:
         """Labelled examples for and against, whenever they came."""
-        decision, masks = piece
-        covered = self.ground.index.covered(masks)
-        support = (covered & self.labelled[decision]).bit_count()
-        return Evidence(support, (covered & self.labelled[opposite(decision)]).bit_count())
+        found = self._evidence.get(piece)
+        if found is None:
+            found = self._evidence[piece] = self._standing.of(*piece, self._everything)
+        return found
 
     def gated(self, piece: Piece) -> bool:
         """Whether the evidence would do for authority."""
@@ -107,12 +130,15 @@ class Workbench:
         """
         grown: list[Piece] = []
         while len(grown) < MOST_RULES:
-            best = max(self.additions(grown), default=None)
+            offers = self.additions(grown)
+            if not grown and self.taste.first:
+                offers = (item for item in offers if item[1][0] == self.taste.first)
+            best = max(offers, default=None)
             if best is None:
                 break
             stays = max(self._staying(known, grown), default=None)
             piece = best[1]
-            if stays and stays[0] >= best[0] - self.least[piece[0]]:
+            if stays and stays[0] >= best[0] - self.asked[piece[0]]:
                 piece = stays[1]
             grown.append(piece)
         return _without_shadowed(grown)
@@ -149,14 +175,14 @@ class Workbench:
 
     def _candidates(self, decision: RuleDecision, aim: Aim) -> list[Found]:
         """What the search finds from nothing and from the seeds, best first."""
-        found = self.ground.beam(aim) or [self._everything(aim)]
+        found = self.ground.beam(aim) or [self._all_of_it(aim)]
         seeds = [masks for wanted, masks in self.seeds if wanted == decision]
         for masks in seeds:
             found.append(Found(masks, self.ground.utility(masks, aim)))
             found += self.ground.beam(aim, masks, depth=2)
         return sorted(found, key=lambda item: (-item.utility, item.masks)) if seeds else found
 
-    def _everything(self, aim: Aim) -> Found:
+    def _all_of_it(self, aim: Aim) -> Found:
         """What is left when no refinement sheds anything: all of it, to be cut free of rivals."""
         return Found(self.schema.full, self.ground.utility(self.schema.full, aim))
 
@@ -175,7 +201,7 @@ class Workbench:
                 if any(overlaps(candidate, rival) for rival in rivals):
                     continue
                 found = self.ground.utility(candidate, aim)
-                if found > best + WIDEN_GAIN and self.gated((decision, candidate)):
+                if found > best + self.taste.widening and self.gated((decision, candidate)):
                     masks, best, improved = candidate, found, True
                     break
         return masks
@@ -210,24 +236,3 @@ def _support_needed(authority: Authority, decision: RuleDecision) -> float:
         if authority.active(decision, Evidence(support, 0)):
             return float(support)
     return float(MOST_SUPPORT)
-
-
-@lru_cache(maxsize=4)
-def _ground(table: EventTable, context: EventTable) -> tuple[Ground, dict[RuleDecision, Weights]]:
-    """Labelled examples and seen events together, with weights for each decision.
-
-    An archive that grows holds other tables, so what is cached can never be out of date.
-    """
-    ground = Ground(table.schema, np.concatenate([table.codes, context.codes]))
-    doubt = guess(table.codes, table.labels, context.codes)
-    steps = np.rint(doubt * GUESS_STEPS).astype(np.float32) / GUESS_STEPS
-    weights: dict[RuleDecision, Weights] = {
-        "allow": np.concatenate([table.labels == ALLOW, GUESS_WEIGHT * (1 - steps)]),
-        "refuse": np.concatenate([table.labels == REFUSE, GUESS_WEIGHT * steps]),
-    }
-    return ground, {name: values.astype(np.float32) for name, values in weights.items()}
-
-
-def opposite(decision: RuleDecision) -> RuleDecision:
-    """The other decision."""
-    return "refuse" if decision == "allow" else "allow"
