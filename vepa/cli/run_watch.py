@@ -35,8 +35,14 @@ class Watcher(Looking):
     def begin(self) -> None:
         """Say which run it is, and show what was done before."""
         from vepa.bench.comparison import counted
+        from vepa.bench.runs.interventions import left_behind
 
         self.say(f"run {self.run.id} in {near(self.run.folder)}/")
+        for name in left_behind(self.run):
+            self.say(
+                f"a policy of {name} was edited by a person; this run begins without that edit, as "
+                "code, settings or events are others"
+            )
         kept = [stage for stage in self.run.needs if self.run.done(stage)]
         for stage in kept:
             self._show(stage)

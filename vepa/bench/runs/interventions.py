@@ -29,6 +29,7 @@ __all__ = [
     "edit_products",
     "from_inputs",
     "latest",
+    "left_behind",
     "point",
     "with_interventions",
 ]
@@ -123,6 +124,18 @@ def adopted(folder: Path) -> tuple[Intervention, ...]:
 def latest(run: Run) -> Run:
     """The run that goes on from all that was adopted."""
     return with_interventions(run, adopted(base_folder(run)))
+
+
+def left_behind(run: Run) -> list[str]:
+    """Runs of the same name whose policies a person edited, when this one begins without edits.
+
+    Another code, setting or event makes another run; an edit does not move there by itself.
+    """
+    if run.interventions or any(run.done(stage) for stage in run.needs):
+        return []
+    word = run.folder.name.rpartition("-")[0]
+    edited = sorted(run.folder.parent.glob(f"{word}-{'?' * 12}/{POINTER}"))
+    return [file.parent.name for file in edited]
 
 
 def point(run: Run) -> None:

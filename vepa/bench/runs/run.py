@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from vepa.bench.prequential import Prequential
-from vepa.bench.runs.interventions import Intervention, from_inputs, latest, with_interventions
+from vepa.bench.runs.interventions import (
+    Intervention,
+    base_folder,
+    from_inputs,
+    latest,
+    with_interventions,
+)
 from vepa.bench.runs.products import manifest_document
 from vepa.bench.runs.profile import Profile, find_events, find_profile, load_profile
 from vepa.bench.runs.store import RunStore, StageRecord
@@ -114,7 +120,9 @@ class Run:
         """
         if not self.profile.evolution.asks_a_model:
             return None
-        return Desk(self.folder.parents[1] / "propose", run=self.id, project=self.place)
+        # Nor does an edited policy bring a new budget.
+        name = base_folder(self).name
+        return Desk(self.folder.parents[1] / "propose", run=name, project=self.place)
 
     @property
     def model_calls(self) -> int:
