@@ -33,8 +33,8 @@ SPIKE, FALL = 0.5, 8
 LEAST = 0.005
 #: Probabilities are kept in steps of 1 / STEPS, so that sums are exact in any order.
 STEPS = 256
-#: Imagined events for each seen one, and the fields of a seen event that are changed, at most.
-IMAGINED, CHANGED = 1, 3
+#: Imagined events: as many as seen ones up to a limit, and the fields that are changed, at most.
+MOST_IMAGINED, CHANGED = 20_000, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def _imagine(codes: Codes) -> Codes:
     """
     size, fields = codes.shape
     rng = np.random.default_rng([7, size])
-    count = IMAGINED * size
+    count = min(size, MOST_IMAGINED)
     if not count:
         return codes[:0]
     drawn: Codes = codes[rng.integers(0, size, count)].copy()

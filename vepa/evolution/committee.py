@@ -23,6 +23,8 @@ FOLDS = 5
 RIDGES = (3.0, 10.0)
 #: Hamming distance over which a neighbour's vote falls to 1/e.
 REACH = 1.5
+#: Events that vote on their neighbours at a time, so that memory stays in bounds.
+CHUNK = 2048
 #: Digits of log-odds that are kept: what differs between linear algebra libraries goes.
 DIGITS = 6
 
@@ -93,9 +95,12 @@ class _Members:
         return np.asarray(np.mean(odds, axis=0))
 
     def _neighbours(self, cells: Floats) -> Floats:
-        votes = np.exp((cells @ self.cells.T - self.fields) / REACH)
         doubt = 0.5 * np.exp(-4.0 / REACH)
-        return np.asarray((votes @ self.target + doubt) / (votes.sum(axis=1) + 2.0 * doubt))
+        shares = []
+        for at in range(0, len(cells), CHUNK):
+            votes = np.exp((cells[at : at + CHUNK] @ self.cells.T - self.fields) / REACH)
+            shares.append((votes @ self.target + doubt) / (votes.sum(axis=1) + 2.0 * doubt))
+        return np.concatenate(shares)
 
 
 def _folds(size: int) -> list[npt.NDArray[np.bool_]]:

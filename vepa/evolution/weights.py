@@ -61,7 +61,10 @@ def weigh(table: EventTable, context: EventTable, believed: bool) -> Weighed:
     if believed:
         codes.append(known.imagined_codes)
         refuse.append(known.imagined)
-        weights.append(np.full(len(known.imagined), IMAGINED))
+        # However many are imagined, together they weigh the same share of what was seen.
+        seen = len(table) + len(context)
+        heavier = max(1, seen // max(1, len(known.imagined)))
+        weights.append(np.full(len(known.imagined), IMAGINED * heavier))
     ground = Ground(table.schema, np.concatenate(codes))
     share, weight = np.concatenate(refuse), np.concatenate(weights)
     return Weighed(ground, ground.gathered(weight * (1.0 - share)), ground.gathered(weight * share))
