@@ -45,7 +45,7 @@ def test_events_that_agree_in_every_field_are_one():
     assert np.array_equal(distinct[GROUND.place], CODES)
     counts = GROUND.gathered(np.ones(len(CODES)))
     assert counts.dtype == np.float64
-    assert counts.tolist() == [int((CODES == row).all(axis=1).sum()) for row in distinct]
+    assert counts.tolist() == [int((row == CODES).all(axis=1).sum()) for row in distinct]
     assert Ground(WORLD, CODES[:0]).size == 0
 
 

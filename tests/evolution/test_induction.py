@@ -9,8 +9,8 @@ from evolving import WORLD, archive_of, drawn, rows, rule, said
 
 from vepa.errors import SettingError
 from vepa.evolution import Archive, EvolutionSettings, proposer, update
-from vepa.evolution.proposers import PROPOSERS, Request
 from vepa.evolution.ground import overlaps
+from vepa.evolution.proposers import PROPOSERS, Request
 from vepa.evolution.proposers.workbench import Workbench
 from vepa.policy import Policy, authority
 from vepa.policy.patches import OPERATIONS, apply
