@@ -27,6 +27,9 @@ SHARPNESS = np.exp(np.linspace(np.log(0.7), np.log(8.0), 16))
 #: Part of the labelled events, the surest first, on which rho is read; the committee errs on
 #: `RESIDUE` of them.
 SUREST, RESIDUE = 0.7, 0.01
+#: Standard errors by which the less sure half must be contradicted more often to be left out, and
+#: the fewest events of a half.
+CLEARLY, FEWEST = 3.0, 12
 #: Prior of rho: `SPIKE` on none at all, the rest falling as (1 - rho) ** `FALL`.
 SPIKE, FALL = 0.5, 8
 #: Nothing is believed more firmly than this.
@@ -116,14 +119,33 @@ def wrong_feedback(odds: Floats, target: Floats) -> Floats:
     prior = (1.0 - GRID) ** FALL
     prior *= (1.0 - SPIKE) / prior.sum()
     prior[0] += SPIKE
-    surest = np.argsort(-np.abs(odds), kind="stable")[: int(SUREST * len(odds))]
     if not odds.any():
         return np.asarray(prior / prior.sum())  # nobody has an opinion
-    against = int(((odds[surest] > 0.0) != (target[surest] == 1.0)).sum())
+    surest = np.argsort(-np.abs(odds), kind="stable")[: int(SUREST * len(odds))]
+    contradicted = _of_the_surest((odds[surest] > 0.0) != (target[surest] == 1.0))
+    against = int(contradicted.sum())
     chance = GRID + (1.0 - 2.0 * GRID) * RESIDUE
-    fit = against * np.log(chance) + (len(surest) - against) * np.log1p(-chance)
+    fit = against * np.log(chance) + (len(contradicted) - against) * np.log1p(-chance)
     weights = prior * np.exp(fit - fit.max())
     return np.asarray(weights / weights.sum())
+
+
+def _of_the_surest(contradicted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The part, from the surest on, in which contradictions do not depend on how sure one is.
+
+    Wrong feedback comes alike whatever the committee thinks. Where the less sure half is
+    contradicted clearly more often, the fields tell the committee too little there, and what
+    contradicts it is its own error: only the surer half is left, and is looked at again.
+    """
+    while len(contradicted) >= 2 * FEWEST:
+        half = len(contradicted) // 2
+        surer, other = contradicted[:half], contradicted[half:]
+        both = contradicted.mean()
+        spread = np.sqrt(both * (1.0 - both) * (1.0 / len(surer) + 1.0 / len(other)))
+        if other.mean() - surer.mean() <= CLEARLY * spread:
+            break
+        contradicted = surer
+    return contradicted
 
 
 def _sharpness(odds: Floats, target: Floats, wrong: Floats) -> Floats:
