@@ -1,4 +1,4 @@
-"""What the committee thinks of events: out of fold, deterministic, silent where it knows nothing."""
+"""What the committee thinks of events: out of fold, deterministic, silent without knowledge."""
 
 from __future__ import annotations
 

@@ -57,6 +57,7 @@ def run(hash_seed, threads):
 def test_every_process_makes_the_same_policies_decisions_and_records():
     first = run("0", "1")
     assert '"status": "active"' in first
+    assert '"probability": 0.' in first  # so what is believed of labels is part of it
     assert run("1", "2") == first
     assert run("12345", "1") == first
 
