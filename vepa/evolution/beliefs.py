@@ -36,6 +36,7 @@ SPIKE, FALL = 0.5, 8
 LEAST = 0.005
 #: Probabilities are kept in steps of 1 / STEPS, so that sums are exact in any order.
 STEPS = 256
+_NONE_WRONG = np.eye(len(GRID))[0]
 #: Imagined events: as many as seen ones up to a limit, and the fields that are changed, at most.
 MOST_IMAGINED, CHANGED = 20_000, 3
 
@@ -73,7 +74,7 @@ class Beliefs:
 
 
 @lru_cache(maxsize=4)
-def believe(table: EventTable, context: EventTable) -> Beliefs:
+def believe(table: EventTable, context: EventTable, corrected: bool = True) -> Beliefs:
     """Work out what is believed.
 
     Parameters
@@ -82,6 +83,9 @@ def believe(table: EventTable, context: EventTable) -> Beliefs:
         Examples with the labels that feedback gave.
     context
         Seen events without feedback.
+    corrected
+        Estimate the share of wrong feedback; else none is taken to be wrong, and each label to be
+        what feedback gave.
 
     Notes
     -----
@@ -90,20 +94,24 @@ def believe(table: EventTable, context: EventTable) -> Beliefs:
     target = (table.labels == REFUSE).astype(np.float64)
     drawn = _imagine(np.concatenate([table.codes, context.codes]))
     found = opinion(table.codes, target, np.concatenate([context.codes, drawn]))
-    wrong = wrong_feedback(found.own, target)
+    wrong = wrong_feedback(found.own, target) if corrected else _NONE_WRONG
     spread = _sharpness(found.own, target, wrong)
 
     def calibrated(odds: Floats) -> Floats:
         mixed = sum(weight * sigmoid(a * odds) for weight, a in zip(spread, SHARPNESS, strict=True))
         return _stepped(np.asarray(mixed))
 
-    claimed = calibrated(found.own)
+    claimed, rest = calibrated(found.own), calibrated(found.others)
+    true = _true(claimed, target, wrong) if corrected else target
+    seen = len(context)
+    return Beliefs(wrong, true, claimed, rest[:seen], drawn, rest[seen:])
+
+
+def _true(claimed: Floats, target: Floats, wrong: Floats) -> Floats:
+    """Probability of `refuse` by committee and feedback together."""
     rate = max(float(wrong @ GRID), 1e-3)
     right = np.where(target == 1.0, 1.0 - rate, rate)
-    true = claimed * right / (claimed * right + (1.0 - claimed) * (1.0 - right))
-    rest = calibrated(found.others)
-    seen = len(context)
-    return Beliefs(wrong, _stepped(true), claimed, rest[:seen], drawn, rest[seen:])
+    return _stepped(claimed * right / (claimed * right + (1.0 - claimed) * (1.0 - right)))
 
 
 def wrong_feedback(odds: Floats, target: Floats) -> Floats:

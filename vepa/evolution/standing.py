@@ -54,14 +54,12 @@ class Standing:
         self.archive, self.authority = archive, authority
         self.beliefs: Beliefs | None = None
         if authority.corrects or authority.vouches:
-            self.beliefs = believe(archive.table, archive.context)
-            rates = (
-                [(float(w), float(rho)) for w, rho in zip(self.beliefs.wrong, GRID, strict=True)]
-                if authority.corrects
-                else [(1.0, 0.0)]
+            self.beliefs = believe(archive.table, archive.context, authority.corrects)
+            self._rates = tuple(
+                (float(weight), float(rho))
+                for weight, rho in zip(self.beliefs.wrong, GRID, strict=True)
+                if weight > UNLIKELY
             )
-            likely = [(weight, rho) for weight, rho in rates if weight > UNLIKELY]
-            self._rates = tuple(likely)
         self._right = {"allow": archive.allow, "refuse": archive.refuse}
 
     @property

@@ -10,7 +10,6 @@ import numpy as np
 from vepa.corpus.events import EventTable
 from vepa.evolution.beliefs import believe
 from vepa.evolution.ground import Ground, Weights
-from vepa.policy.matching import REFUSE
 from vepa.policy.rule import RuleDecision
 
 __all__ = ["DECISIONS", "Weighed", "weigh"]
@@ -54,10 +53,12 @@ def weigh(table: EventTable, context: EventTable, believed: bool) -> Weighed:
         Take each label with the probability that it is true, and imagine events near seen ones;
         else labels count as feedback gave them.
     """
-    known = believe(table, context)
-    labels = known.true if believed else (table.labels == REFUSE).astype(np.float64)
+    known = believe(table, context, believed)
     codes = [table.codes, context.codes]
-    refuse, weights = [labels, known.context], [np.ones(len(table)), np.full(len(context), SEEN)]
+    refuse, weights = (
+        [known.true, known.context],
+        [np.ones(len(table)), np.full(len(context), SEEN)],
+    )
     if believed:
         codes.append(known.imagined_codes)
         refuse.append(known.imagined)
