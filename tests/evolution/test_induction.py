@@ -11,7 +11,8 @@ from vepa.errors import SettingError
 from vepa.evolution import Archive, EvolutionSettings, proposer, update
 from vepa.evolution.ground import overlaps
 from vepa.evolution.proposers import PROPOSERS, Request
-from vepa.evolution.proposers.workbench import Workbench
+from vepa.evolution.proposers.induction import tastes
+from vepa.evolution.proposers.workbench import PLAIN, Workbench
 from vepa.policy import Policy, authority
 from vepa.policy.patches import OPERATIONS, apply
 from vepa.policy.verifier import verify
@@ -166,8 +167,9 @@ def test_seen_events_steer_the_search_and_are_no_evidence():
         assert known.evidence == archive_of(table).evidence(known, authority("paper"))
 
 
+@pytest.mark.parametrize(("mode", "events"), [("paper", 1), ("default", 2)])
 @pytest.mark.parametrize("shown", [0, 40])
-def test_events_seen_without_new_feedback_are_noticed(shown):
+def test_events_seen_without_new_feedback_are_noticed(shown, mode, events):
     """What a search holds on to must not outlive the archive's content."""
     table, early = drawn(shown, by_colour, seed=1), drawn(20, by_colour, seed=2, prefix="c")
     later = rows([({"colour": "unknown", "shape": "disc"}, "allow")] * 300, "d")
@@ -177,12 +179,13 @@ def test_events_seen_without_new_feedback_are_noticed(shown):
         archive = Archive(WORLD)
         archive.add(table, np.full(shown, -1, dtype=np.int8), 1, early)
         if look:
-            assert Workbench(archive, authority("paper")).ground.size == shown + 20
+            ground = Workbench(archive, authority(mode)).ground
+            assert len(ground.place) == events * (shown + 20)
         archive.add(table.take([]), nothing, 2, later)
-        return Workbench(archive, authority("paper"))
+        return Workbench(archive, authority(mode))
 
     looked, fresh = grown(True), grown(False)
-    assert looked.ground.size == fresh.ground.size == shown + 320
+    assert len(looked.ground.place) == len(fresh.ground.place) == events * (shown + 320)
     for decision in ("allow", "refuse"):
         assert np.array_equal(looked.whole[decision].wanted, fresh.whole[decision].wanted)
 
@@ -259,3 +262,84 @@ def test_it_says_where_the_fields_cannot_tell_repair_from_keep():
     result = update(parent, archive_of(many, parent), round=2, authority=authority("paper"))
     assert any("e40" in said_ for said_ in result.notes)
     assert result.to_dict()["notes"] == list(result.notes)
+
+
+# By belief: several plans
+
+
+def flipped(size, law, share, seed=0):
+    """Feedback of which a share is wrong, and the true labels."""
+    table = drawn(size, law, seed=seed)
+    wrong = np.random.default_rng(50 + seed).random(size) < share
+    return table.with_labels(np.where(wrong, 1 - table.labels, table.labels)), table.labels
+
+
+def test_tastes_go_from_bold_to_careful_and_dearer_while_little_is_known():
+    assert tastes(authority("paper"), 200) == [PLAIN]
+    assert tastes(authority("early+prospective"), 200) == [PLAIN]
+    few, many = (tastes(authority("noise-aware"), size) for size in (40, 400))
+    assert len(few) == len(many) == 6
+    for dear, cheap in zip(few, many, strict=True):
+        assert dear.cost["allow"] == dear.cost["refuse"] > cheap.cost["allow"]
+        assert dear.first == cheap.first
+    assert len({(taste.cost["allow"], taste.first) for taste in many}) == 6
+    assert {taste.first for taste in many} == {"allow", "refuse"}
+
+
+def test_tastes_give_whole_plans_that_the_verifier_accepts_and_the_front_chooses_among_them():
+    table, truth = flipped(300, by_either, 0.1, seed=3)
+    archive = archive_of(table)
+    patches = propose(Policy(WORLD), archive, mode="default")
+    plans = {tuple(sorted(made.key for edit in patch.edits for made in edit.rules))
+             for patch in patches}  # fmt: skip
+    assert len(plans) >= 2
+    assert all(patch.rationale == "the whole plan" for patch in patches)
+    for patch in patches:
+        assert verify(apply(Policy(WORLD), patch)).ok
+    result = update(Policy(WORLD), archive, round=1, authority=authority())
+    assert result.picked
+    tried = [attempt.score for attempt in result.attempts if attempt.score]
+    assert len({score.objective for score in tried}) >= 2
+    assert result.score.objective == max(score.objective for _, score in result.front)
+    assert not any(score.dominates(result.score) for score in tried)
+    assert verify(result.policy).ok
+    verdicts = said(result.policy.with_rules(result.policy.active), table)
+    decided = verdicts != -1
+    assert decided.mean() > 0.85
+    assert (verdicts == truth)[decided].mean() > 0.97  # by the true labels, not those it was shown
+
+
+def test_what_first_rule_a_plan_begins_with_is_a_matter_of_taste():
+    bench = {
+        first: Workbench(archive_of(drawn(200, by_either, seed=1)), authority(), (), taste)
+        for taste in tastes(authority(), 200)[:2]
+        for first in [taste.first]
+    }
+    assert {first: bench[first].grown()[0][0] for first in bench} == {
+        "allow": "allow",
+        "refuse": "refuse",
+    }
+
+
+def test_a_proposer_that_goes_on_plans_anew_for_every_archive_and_authority():
+    """One proposer serves all rounds; what it holds on to must not outlive its archive."""
+    source = proposer("induction")
+    archive = archive_of(drawn(80, by_colour, seed=1))
+
+    def fresh_and_kept(mode):
+        asked = request(Policy(WORLD), archive, mode=mode)
+        kept, fresh = source.propose(asked).patches, proposer("induction").propose(asked).patches
+        assert kept == fresh == source.propose(asked).patches
+        return kept
+
+    first = fresh_and_kept("default")
+    plain = fresh_and_kept("paper")
+    assert first
+    assert plain
+    archive.add(drawn(200, by_two, seed=2, prefix="n"), np.full(200, -1, dtype=np.int8), 2)
+    assert fresh_and_kept("default") != first
+    assert fresh_and_kept("paper") != plain
+    seen = rows([({"colour": "unknown", "shape": "disc"}, "allow")] * 300, "d")
+    before = fresh_and_kept("default")
+    archive.add(seen.take([]), np.zeros(0, dtype=np.int8), 3, seen)
+    assert fresh_and_kept("default") != before
