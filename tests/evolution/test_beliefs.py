@@ -124,6 +124,29 @@ def test_more_contradictions_mean_a_larger_share():
     assert rates[-1] == pytest.approx(20 / 70, abs=0.06)  # all of them are among the surest 70
 
 
+def test_contradictions_of_the_unsure_are_not_laid_to_feedback():
+    """Where fewer contradict the surer, the fields tell the rest too little: errors, not lies."""
+    rng = np.random.default_rng(5)
+    odds = np.linspace(6.0, 0.1, 400) * np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
+    truth = (odds > 0.0).astype(np.float64)
+    for lies in (0.0, 0.1):
+        wrong = rng.random(400) < np.where(np.arange(400) < 140, lies, 0.35)
+        even = rng.random(400) < lies
+        told = float(wrong_feedback(odds, np.where(wrong, 1.0 - truth, truth)) @ GRID)
+        plain = float(wrong_feedback(odds, np.where(even, 1.0 - truth, truth)) @ GRID)
+        assert told == pytest.approx(lies, abs=0.06)
+        assert plain == pytest.approx(lies, abs=0.04)  # alike whatever one thinks: all of it counts
+
+
+def test_where_nothing_is_corrected_labels_are_what_feedback_said():
+    _, _, shown = flipped(200, 0.2, 3)
+    plain = believe(shown, drawn(30, law, seed=5), False)
+    assert plain.rate == 0.0
+    assert plain.true.tolist() == shown.labels.tolist()
+    assert plain.context.shape == (30,)
+    assert believe(shown, shown.take([])).rate > 0.1
+
+
 def test_where_nobody_has_an_opinion_the_prior_holds():
     found = wrong_feedback(np.zeros(30), np.ones(30))
     assert found.sum() == pytest.approx(1.0)
