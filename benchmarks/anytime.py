@@ -24,6 +24,7 @@ import numpy as np
 
 from benchmarks.looks import ever_active, exactly, interval
 from benchmarks.suite import machine
+from benchmarks.suite.anytime import tables
 from vepa.bench import metrics
 from vepa.bench.prequential import Prequential
 from vepa.bench.streams import StreamSettings, make_stream
@@ -254,7 +255,7 @@ def price(name: str, mode: str, flip: float, seeds: Sequence[int]) -> dict[str, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what is asked for and keep it in one JSON file, beside what it holds already."""
+    """Measure what is asked for; keep it as JSON, beside what was kept, and as Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.anytime", description=__doc__)
     parser.add_argument("--only", nargs="+", default=["counts", "loop", "data"])
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=list(MODES))
@@ -280,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "data" in given.only:
         for name, mode, flip in product(EVENTS_OF, given.modes, given.flips):
             keep(f"data/{name}/{mode}/{flip}", price(name, mode, flip, range(given.seeds)))
+    write_atomic(given.out.with_suffix(".md"), tables(kept["parts"]))
     return 0
 
 
