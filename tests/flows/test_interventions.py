@@ -223,7 +223,7 @@ def test_what_cannot_be_adopted_says_why(
 
 
 class Stubborn:
-    """Proposes an `allow` where a person refuses, and then one beside it."""
+    """Proposes an `allow` where a person refuses, alone and in its place; then one beside it."""
 
     name = "stubborn"
 
@@ -236,7 +236,9 @@ class Stubborn:
             return Proposal(())
         over = replace(parent.by_id["by-hand"], id="over", decision="allow")
         apart = beside(self.run, parent, "allow", "apart")
-        return Proposal(tuple(Patch((Edit("add", (), (rule,)),)) for rule in (over, apart)))
+        instead = Edit("rewrite", ("by-hand",), (replace(over, id="instead"),))
+        edits = (Edit("add", (), (over,)), instead, Edit("add", (), (apart,)))
+        return Proposal(tuple(Patch((edit,)) for edit in edits))
 
 
 def test_the_verifier_holds_the_next_update_to_what_a_person_wrote(project: SmallProject) -> None:
@@ -247,17 +249,20 @@ def test_the_verifier_holds_the_next_update_to_what_a_person_wrote(project: Smal
     source = Stubborn(run)
     loop.evolve = lambda *given, **known: update(*given, **known, source=source)
     outcome = loop.advance()
-    over, apart = outcome.record["attempts"][:2]
-    assert not over["verified"]
-    assert [item["code"] for item in over["feedback"]] == ["conflict"]
-    assert set(over["feedback"][0]["rules"]) == {"over", "by-hand"}
+    over, instead, apart = outcome.record["attempts"]
+    for attempt, name in ((over, "over"), (instead, "instead")):
+        assert not attempt["verified"]
+        assert [item["code"] for item in attempt["feedback"]] == ["conflict"]
+        assert set(attempt["feedback"][0]["rules"]) == {name, "by-hand"}
     assert apart["verified"]
     assert "by-hand" in outcome.after.by_id
     assert "over" not in outcome.after.by_id
 
     work_off(project.begin())
     for number in (4, 5):
-        assert verify(open_run(found.run.folder).policy(number)).ok
+        policy = open_run(found.run.folder).policy(number)
+        assert verify(policy).ok
+        assert "by-hand" in policy.by_id, "only a person takes it out"
 
 
 def test_a_file_gives_no_authority_and_a_held_rule_gets_none(project: SmallProject) -> None:
@@ -277,7 +282,7 @@ def test_a_file_gives_no_authority_and_a_held_rule_gets_none(project: SmallProje
     work_off(project.begin())
     for number in (4, 5):
         later = [rule for rule in found.run.policy(number).rules if rule.key == strong.key]
-        assert all(rule.held and not rule.active for rule in later)
+        assert [(rule.id, rule.held, rule.active) for rule in later] == [(strong.id, True, False)]
 
     free = adopted.with_rules(replace(rule, held=False) for rule in adopted.rules)
     let_go = handed_in(found.run, free, after=3)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from vepa.errors import PolicyError
 from vepa.evolution.archive import Archive
-from vepa.evolution.origin import dated
+from vepa.evolution.origin import dated, spared
 from vepa.evolution.proposers import Proposer, Request, proposer
 from vepa.evolution.proposers.base import Malformed, Rejection
 from vepa.evolution.scoring import BelievedScorer, Score, Scorer
@@ -206,7 +206,7 @@ class Search:
 
     def _try(self, base: Candidate, patch: Patch) -> bool:
         """Try one patch; False when it repeats an earlier one, or when the budget is spent."""
-        patch = dated(patch, self.root.policy, self.round)
+        patch = dated(spared(patch, self.root.policy), self.root.policy, self.round)
         mark = self._mark(base, patch)
         if mark in self.known or not self._left():
             return False

@@ -1,20 +1,22 @@
-"""The round that a proposed rule is from, and whether it is held, whatever its proposer says.
+"""What a patch owes to its parent, whatever its proposer says: rounds, and what people wrote.
 
 Some authority modes count only evidence from after a rule was proposed, so a proposer that leaves
 the round out, or names an early one, must not gain by it; and a rename must not lose by it. Nor
-does another name free a rule that a person keeps inactive.
+does another name free a rule that a person keeps inactive, or an update take out what a person
+wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
+from vepa.policy.by_hand import is_kept
 from vepa.policy.patches import Edit, Patch
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Provenance, Rule, RuleDecision
 
-__all__ = ["dated"]
+__all__ = ["dated", "spared"]
 
 Born = dict[tuple[RuleDecision, tuple[int, ...]], int | None]
 
@@ -40,6 +42,36 @@ def dated(patch: Patch, parent: Policy, round: int) -> Patch:
         for edit in patch.edits
     )
     return replace(patch, edits=tuple(edits))
+
+
+def spared(patch: Patch, parent: Policy) -> Patch:
+    """The patch without that part of it that takes out rules of a person, or that a person holds.
+
+    What it puts in stays: it has to be free of conflicts beside those rules.
+
+    Parameters
+    ----------
+    patch
+        A patch on the way from the parent.
+    parent
+        The policy before the update.
+    """
+    kept = {rule.id for rule in parent.rules if is_kept(rule)}
+    if kept.isdisjoint(target for edit in patch.edits for target in edit.targets):
+        return patch
+    return replace(patch, edits=tuple(part for edit in patch.edits for part in _spared(edit, kept)))
+
+
+def _spared(edit: Edit, kept: Set[str]) -> Iterator[Edit]:
+    targets = tuple(target for target in edit.targets if target not in kept)
+    if targets == edit.targets:
+        yield edit
+    elif len(targets) >= 2:
+        yield replace(edit, targets=targets)
+    elif targets:  # of a merge
+        yield Edit("rewrite", targets, edit.rules)
+    else:
+        yield from (Edit("add", (), (rule,)) for rule in edit.rules)
 
 
 def _dated(rule: Rule, edit: Edit, born: Born, held: Set[object], round: int) -> Rule:

@@ -15,7 +15,7 @@ from vepa.policy.patches import Edit, Patch
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Provenance, Rule
 
-__all__ = ["PERSON", "Remark", "not_kept", "patch_of"]
+__all__ = ["PERSON", "Remark", "is_kept", "not_kept", "patch_of"]
 
 #: `source` in the provenance of a rule that a person wrote.
 PERSON = "person"
@@ -42,6 +42,11 @@ class Remark:
     def to_dict(self) -> dict[str, str]:
         """The remark as JSON data."""
         return {"rule": self.rule, "about": self.about, "message": self.message}
+
+
+def is_kept(rule: Rule) -> bool:
+    """Whether only a person may take the rule out: one wrote it, or keeps it inactive."""
+    return rule.held or (rule.provenance is not None and rule.provenance.source == PERSON)
 
 
 def patch_of(parent: Policy, edited: Policy, round: int, said: Mapping[str, object]) -> Patch:

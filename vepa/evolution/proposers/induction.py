@@ -14,6 +14,7 @@ from vepa.evolution.proposers.workbench import PLAIN, Piece, Taste, Workbench
 from vepa.evolution.scoring import error_cost
 from vepa.evolution.weights import DECISIONS
 from vepa.policy.authority import Authority
+from vepa.policy.by_hand import is_kept
 from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.patches import Edit, Patch
 from vepa.policy.rule import Provenance, Rule
@@ -51,9 +52,10 @@ class Induction:
         # Where evidence begins anew with a rule, one that stays is worth more than a better one.
         stays = not request.authority.retrospective
         known = [rule.key for rule in request.parent.rules] if stays else []
+        fixed = [rule.key for rule in request.parent.rules if is_kept(rule)]
         plans = []
         for taste in tastes(request.authority, len(archive)):
-            bench, target = self._target(archive, request.authority, seeds, taste, known)
+            bench, target = self._target(archive, request.authority, seeds, taste, known, fixed)
             plans.append(Plan(bench, request.parent.rules, target, request.round))
         wanted = [plan for plan in plans if plan.moves]
         patches = [plan.patch() for plan in wanted]
@@ -69,13 +71,14 @@ class Induction:
         seeds: Sequence[Piece],
         taste: Taste,
         known: Sequence[Piece],
+        fixed: Sequence[Piece],
     ) -> tuple[Workbench, list[Piece]]:
         """The rules one would rather have; the same for every parent that an update tries."""
-        key = (taste.cost["allow"], taste.first, tuple(seeds), tuple(known))
+        key = (taste.cost["allow"], taste.first, tuple(seeds), tuple(known), tuple(fixed))
         if self._seen != (archive.table, archive.context, authority):
             self._seen, self._targets = (archive.table, archive.context, authority), {}
         if key not in self._targets:
-            bench = Workbench(archive, authority, seeds, taste)
+            bench = Workbench(archive, authority, seeds, taste, fixed)
             self._targets[key] = bench, bench.grown(known)
         return self._targets[key]
 
@@ -133,7 +136,7 @@ class Plan:
         self.bench, self.round = bench, round
         wanted = set(target)
         present = {rule.key for rule in rules}
-        self.rules = [rule for rule in rules if rule.key not in wanted]
+        self.rules = [rule for rule in rules if rule.key not in wanted and not is_kept(rule)]
         self.pieces = [piece for piece in target if piece not in present]
         covered = bench.ground.index.covered
         self.moves = moves(

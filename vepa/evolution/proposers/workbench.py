@@ -65,6 +65,8 @@ class Workbench:
         The gate that rules will have to pass.
     seeds
         Rules that somebody thinks worth having; the search looks at them, and starts from them too.
+    fixed
+        Rules that stay whatever is found, and that nothing may clash with.
 
     Attributes
     ----------
@@ -79,6 +81,7 @@ class Workbench:
         authority: Authority,
         seeds: Sequence[Piece] = (),
         taste: Taste = PLAIN,
+        fixed: Sequence[Piece] = (),
     ):
         self.authority, self.taste = authority, taste
         self.schema: Schema = archive.table.schema
@@ -94,6 +97,7 @@ class Workbench:
             for decision in DECISIONS
         }
         self.seeds = tuple(dict.fromkeys(seeds))
+        self.fixed = tuple(fixed)
         self._standing = archive.standing(authority)
         self._everything = archive.index.all
         self._evidence: dict[Piece, Evidence] = {}
@@ -148,7 +152,8 @@ class Workbench:
     ) -> Iterator[tuple[float, Piece]]:
         """The known rules that fit beside the grown ones and add something, with what they add."""
         for decision, masks in known:
-            if any(other != decision and overlaps(masks, rival) for other, rival in grown):
+            beside = (*grown, *self.fixed)
+            if any(other != decision and overlaps(masks, rival) for other, rival in beside):
                 continue
             value = self.value((decision, masks), grown)
             if value > 0.0:
@@ -158,7 +163,7 @@ class Workbench:
         """The best new rule of each decision, with what it adds."""
         for decision in DECISIONS:
             aim = self.aim(decision, beside)
-            rivals = [masks for other, masks in beside if other != decision]
+            rivals = [masks for other, masks in (*beside, *self.fixed) if other != decision]
             best: tuple[float, Masks] | None = None
             for found in self._candidates(decision, aim):
                 if found.utility < self.least[decision] or (best and found.utility < best[0]):
