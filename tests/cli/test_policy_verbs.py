@@ -193,9 +193,31 @@ def test_show(vepa: Any, files: Path) -> None:
     assert "███░░░░░░░ 0.30" in plain.out
     assert "injection in {none, ignored}" in plain.out
     assert (
-        "under 'paper', a rule with evidence is active when P(precision ≥ 0.95) ≥ 0.5: "
+        "by counts alone ('paper'), a rule with evidence is active when P(precision ≥ 0.95) ≥ 0.5: "
         "13 supports with no contradiction, 32 with one" in plain.out
     )
+
+
+def test_a_probability_of_the_run_is_shown_and_told(vepa: Any, files: Path) -> None:
+    path = files / "p.yaml"
+    evidence = "  evidence: {support: 20, contradictions: 9, probability: 0.72}\n"
+    before = files / "before.yaml"
+    before.write_text(
+        path.read_text().replace("  status: inactive\n", f"{evidence}  status: inactive\n")
+    )
+    path.write_text(
+        path.read_text().replace("  status: inactive\n", f"{evidence}  status: active\n")
+    )
+    assert vepa("policy", "show", path, "--json").json["rules"][2]["confidence"] == 0.72
+    plain = vepa("policy", "show", path).out
+    assert "P(precise enough)" in plain
+    assert "███████░░░ 0.72" in plain
+    assert "authority mode ('noise-aware' by default); active from 0.5 on" in plain
+    assert "by counts alone" not in plain
+    told = "[20 for, 9 against, precise enough with probability 0.72]"
+    assert told in vepa("policy", "explain", path, files / "e.jsonl").out
+    changed = vepa("policy", "diff", before, path).out
+    assert f"rule status: r3: now active {told}" in changed
 
 
 def test_explain(vepa: Any, files: Path) -> None:

@@ -22,6 +22,7 @@ from vepa.bench.report.data import gather, wrong_rows
 from vepa.bench.report.evidence import gate_words
 from vepa.bench.report.round_log import round_log
 from vepa.bench.runs.run import Run, open_run
+from vepa.bench.runs.stages import markdown, rule_table
 from vepa.policy.matching import CompiledPolicy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}"
@@ -98,7 +99,7 @@ def test_every_picture_has_a_name_and_a_table_beside_it(page: Page) -> None:
     pictures = [svg for svg in page.of("svg") if svg.get("aria-hidden") != "true"]
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in pictures)
     kinds = [svg["class"] for svg in pictures]
-    assert kinds.count("chart") == 5
+    assert kinds.count("chart") == 6
     assert kinds.count("lineage") == 1
     assert len(page.of("table")) >= 5
 
@@ -171,13 +172,44 @@ def test_the_gate_the_comparison_and_the_end_of_the_curve_are_told(
 ) -> None:
     summary = json.loads((finished / "summary.json").read_text())
     text = " ".join(" ".join(page.text).split())
-    (gate,) = gate_words(open_run(finished).gate)
-    assert gate in text
+    run = open_run(finished)
+    for sentence in gate_words(run.gate, summary["wrong_feedback"]):
+        assert sentence in text
     assert str(standing(summary)) in page.text
     share = f"{100 * summary['mean_coverage']:.1f} %"
     assert f"it decides {share} of the events" in text
     svg = (finished / "report.html").read_text()
     assert f"VEPA, coverage {100 * summary['mean_coverage']:g}:" in svg
+
+
+def test_wrong_feedback_is_told_by_round_and_rules_show_their_probability(
+    finished: Path, page: Page
+) -> None:
+    run, text = open_run(finished), " ".join(page.text)
+    shares = [run.record(number)["wrong_feedback"] for number in range(1, 6)]
+    assert all(share is not None for share in shares)
+    summary = json.loads((finished / "summary.json").read_text())
+    assert summary["wrong_feedback"] == shares[-1]
+    assert [row["wrong_feedback"] for row in summary["rounds"]] == shares
+    assert f"Wrong feedback: about {100 * shares[-1]:.1f} %" in text
+    svg = (finished / "report.html").read_text()
+    for number, share in enumerate(shares, 1):
+        assert f"estimate, round {number}: {charts._value(share, 'percent')}" in svg
+    rules = run.policy(5).rules
+    assert [rule.evidence.probability for rule in rules if rule.evidence] != [None] * len(rules)
+    for rule, row in zip(rules, rule_table(finished), strict=True):
+        assert rule.evidence is not None
+        told = f"P(precision on true labels ≥ 0.95) = {rule.evidence.probability:.3f}"
+        assert told == row["weighed"]
+        assert told in text
+    assert f"about {shares[-1]:.1%} of the feedback is wrong" in markdown(summary, "report.html")
+
+
+def test_a_mode_that_estimates_nothing_has_no_picture_of_it(finished: Path) -> None:
+    data = gather(open_run(finished), {})
+    silent = replace(data, records=[{**row, "wrong_feedback": None} for row in data.records])
+    assert report._wrong_feedback(data)
+    assert report._wrong_feedback(silent) == ""
 
 
 def test_the_files_stand_there_with_their_hash(finished: Path, page: Page) -> None:

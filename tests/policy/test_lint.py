@@ -170,6 +170,21 @@ def test_a_status_that_disagrees_says_what_the_gate_asks_for() -> None:
         assert asked in item.message
 
 
+def test_a_probability_is_what_a_rule_is_judged_by() -> None:
+    weak = "{support: 20, contradictions: 9, probability: 0.72}"  # far from enough by counts
+    assert warnings("{support: 20, contradictions: 0}", weak) == []
+    low = weak.replace("0.72", "0.31")
+    (item,) = warnings("{support: 20, contradictions: 0}", low)
+    assert item.code == "status_disagrees"
+    assert item.message == (
+        "rule 'r1' is active; its evidence (20 for, 9 against, precise enough with probability "
+        "0.31) makes it inactive by that probability, which has to be 0.5 at least"
+    )
+    (item,) = warnings("{support: 3, contradictions: 0}", weak)
+    assert item.rules == ("r2",)
+    assert "makes it active by that probability" in item.message
+
+
 def test_what_the_verifier_rejects_is_not_linted() -> None:
     with pytest.raises(VerificationError):
         warnings("[followed]", "[]")

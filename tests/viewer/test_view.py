@@ -63,6 +63,15 @@ def test_rules_of_steps_stand_at_their_steps() -> None:
     ]
 
 
+def test_a_reason_tells_what_its_rule_was_judged_by() -> None:
+    known = "evidence: {support: 31, contradictions: 2, probability: 0.914}"
+    policy = STEP_POLICY.replace("id: no-followed,", f"id: no-followed, {known},")
+    (_, step) = show_all(subject_of(made(), "f"), judge_of(policy)).steps[2].events
+    told = {reason.rule: reason.told for reason in reasons_of(step.why)}
+    assert told["no-followed"].endswith("[31 for, 2 against, precise enough with probability 0.91]")
+    assert told["sleeping"] == "matches but is inactive: sleeping (refuse)"
+
+
 @pytest.mark.parametrize(
     ("label", "verdict_of", "found"),
     [

@@ -44,34 +44,57 @@ def show_policy(out: Output, policy: Policy) -> None:
         for rule in policy.rules
     ]
     out.table(
-        ("rule", "decision", "status", "when", "for", "against", "P(precision ≥ 0.95)"),
+        ("rule", "decision", "status", "when", "for", "against", _measure(policy)),
         rows,
         title=f"{counted(len(policy), 'rule')}, {len(policy.active)} active, unit {policy.unit}",
         right=("for", "against"),
     )
-    out.text(gate())
+    for sentence in gate(policy):
+        out.text(sentence)
     out.text(f"policy_hash {policy.policy_hash}")
 
 
-def gate() -> str:
-    """What the `paper` gate asks of a rule with evidence, in words."""
-    from vepa.policy.authority import authority
+def gate(policy: Policy) -> list[str]:
+    """By what its rules are active, in words: a run's probabilities, or the counts."""
+    from vepa.policy.authority import DEFAULT, authority
 
     judge = authority("paper")
     asked = judge.thresholds["refuse"]
-    return (
-        f"under {judge.name!r}, a rule with evidence is active when P(precision ≥ {asked.target:g})"
-        f" ≥ {asked.confidence:g}: {judge.needed('refuse', 0)} supports with no contradiction, "
-        f"{judge.needed('refuse', 1)} with one"
-    )
+    carried = [rule.evidence.probability for rule in policy.rules if rule.evidence is not None]
+    found = []
+    if any(probability is not None for probability in carried):
+        found.append(
+            "P(precise enough): that a rule is as precise on true labels as its run asks, worked "
+            f"out by the run under its authority mode ({DEFAULT!r} by default); active from "
+            f"{asked.confidence:g} on unless the run asks for more"
+        )
+    if not carried or None in carried:
+        without = "a rule with evidence" + (" and no probability" if found else "")
+        found.append(
+            f"by counts alone ({judge.name!r}), {without} is active when "
+            f"P(precision ≥ {asked.target:g}) ≥ {asked.confidence:g}: {judge.needed('refuse', 0)} "
+            f"supports with no contradiction, {judge.needed('refuse', 1)} with one"
+        )
+    return found
+
+
+def _measure(policy: Policy) -> str:
+    carried = (rule.evidence.probability for rule in policy.rules if rule.evidence is not None)
+    known = any(probability is not None for probability in carried)
+    return "P(precise enough)" if known else "P(precision ≥ 0.95)"
 
 
 def confidence(rule: Rule) -> float | None:
-    """P(precision >= 0.95) of a rule's evidence under the `paper` gate; None without evidence."""
+    """Probability that a rule is precise enough; None without evidence.
+
+    As its run worked it out, where the evidence carries it; else P(precision >= 0.95) by counts.
+    """
     from vepa.policy.authority import posterior
 
     if rule.evidence is None:
         return None
+    if rule.evidence.probability is not None:
+        return rule.evidence.probability
     return posterior(rule.evidence.support, rule.evidence.contradictions, 0.95)
 
 
@@ -110,9 +133,9 @@ def show_explanation(out: Output, id: str, label: str | None, why: Explanation) 
 
 
 def _evidence(rule: Rule) -> str:
-    if rule.evidence is None:
-        return ""
-    return f" [{rule.evidence.support} for, {rule.evidence.contradictions} against]"
+    from vepa.policy.explain import evidence_words
+
+    return "" if rule.evidence is None else f" [{evidence_words(rule.evidence)}]"
 
 
 def show_difference(out: Output, found: Difference, compared: Comparison | None) -> None:
@@ -122,7 +145,9 @@ def show_difference(out: Output, found: Difference, compared: Comparison | None)
         name = rule.id
         if change.kind == "renamed" and change.before is not None:
             name = f"{change.before.id} → {rule.id}"
-        told = f"now {rule.status}" if change.kind == "status" else rule.describe()
+        told = rule.describe()
+        if change.kind == "status":
+            told = f"now {rule.status}{_evidence(rule)}"
         out.text(f"rule {change.kind}: {name}: {told}")
     for part in found.changes:
         more = "" if part.exact else "at least "

@@ -274,6 +274,7 @@ def _run(run: Run) -> dict[str, Any]:
         "folder": str(run.folder),
         "policy_hash": summary["policy_hash"],
         "rules": summary["rules"],
+        "wrong_feedback": summary.get("wrong_feedback"),
         "figures": {name: summary[name] for name in _TOLD},
         "confusion": summary["confusion"],
         "standing": standing(summary),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vepa.policy.changes import paired
+from vepa.policy.explain import evidence_words
 from vepa.policy.patches import Edit, Patch
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Provenance, Rule
@@ -114,7 +115,7 @@ def not_kept(parent: Policy, edited: Policy, adopted: Policy) -> list[Remark]:
 
 def _remarks(before: Rule | None, rule: Rule, now: Rule) -> Iterator[Remark]:
     found = now.evidence
-    counts = f"{found.support} for and {found.contradictions} against" if found else "no evidence"
+    counts = evidence_words(found)
     was_held = before is not None and before.held
     if now.held and not was_held:
         message = "stays inactive until a person drops its `held: true`; no evidence changes that"

@@ -7,9 +7,9 @@ from typing import Any
 
 from vepa.policy.event import Event
 from vepa.policy.matching import CompiledPolicy, Verdict
-from vepa.policy.rule import Rule
+from vepa.policy.rule import Evidence, Rule
 
-__all__ = ["Explanation", "Failure", "NearMiss", "explain"]
+__all__ = ["Explanation", "Failure", "NearMiss", "evidence_words", "explain"]
 
 #: Near misses that are told.
 NEAREST = 5
@@ -151,6 +151,22 @@ def _failures(rule: Rule, event: Event) -> tuple[Failure, ...]:
             satisfied_by = field.spell(rule.masks[at])
             found.append(Failure(name, field.values[code], predicate.to_dict(), satisfied_by))
     return tuple(found)
+
+
+def evidence_words(found: Evidence | None) -> str:
+    """The evidence of a rule in a few words: counts, and the probability that a run worked out.
+
+    Examples
+    --------
+    >>> evidence_words(Evidence(31, 2, 0.914))
+    '31 for, 2 against, precise enough with probability 0.91'
+    """
+    if found is None:
+        return "no evidence"
+    counts = f"{found.support} for, {found.contradictions} against"
+    if found.probability is None:
+        return counts
+    return f"{counts}, precise enough with probability {found.probability:.2f}"
 
 
 def _told(rule: Rule) -> dict[str, Any]:

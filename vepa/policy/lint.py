@@ -9,9 +9,10 @@ from typing import Any, Literal
 from vepa.policy.authority import Authority, authority
 from vepa.policy.boxes import volume
 from vepa.policy.document import parse_document
+from vepa.policy.explain import evidence_words
 from vepa.policy.policy import Policy
 from vepa.policy.reading import load_policy
-from vepa.policy.rule import Rule
+from vepa.policy.rule import Evidence, Rule
 from vepa.policy.schema import UNKNOWN, Schema
 from vepa.policy.subsumption import subsumption
 
@@ -92,7 +93,8 @@ def lint(
     without_status
         Ids of the rules that say no status in their file (a `Rule` always has one).
     gate
-        The authority that standings are held against; `paper` when left out.
+        The authority that standings are held against; `paper` when left out. A probability that
+        evidence carries is held against its confidence, whatever the counts.
     """
     if not policy.active:
         yield LintWarning(
@@ -217,19 +219,24 @@ def _standing(rule: Rule, judge: Authority) -> Iterator[LintWarning]:
     if earned != rule.active:
         yield LintWarning(
             "status_disagrees",
-            f"rule {rule.id!r} is {rule.status}; its evidence ({rule.evidence.support} for, "
-            f"{rule.evidence.contradictions} against) makes it "
-            f"{'active' if earned else 'inactive'} under {judge.name!r}{_asked(rule, judge)}",
+            f"rule {rule.id!r} is {rule.status}; its evidence ({evidence_words(rule.evidence)}) "
+            f"makes it {'active' if earned else 'inactive'} {_asked(rule, judge)}",
             (rule.id,),
             remedy="correct the status, or the evidence",
         )
 
 
 def _asked(rule: Rule, judge: Authority) -> str:
-    """How many supports the gate wants beside the contradictions that there are."""
-    against = rule.evidence.contradictions if rule.evidence else 0
-    needed = judge.needed(rule.decision, against)
-    return "" if needed is None else f", which asks for {needed} for with {against} against"
+    """By what the rule was judged: the probability that its run gave, or the counts."""
+    found = rule.evidence or Evidence()
+    if found.probability is not None:
+        asked = judge.thresholds[rule.decision].confidence
+        return f"by that probability, which has to be {asked:g} at least"
+    needed = judge.needed(rule.decision, found.contradictions)
+    if needed is None:
+        return f"under {judge.name!r}"
+    against = found.contradictions
+    return f"under {judge.name!r}, which asks for {needed} for with {against} against"
 
 
 def _verb(rule: Rule) -> str:

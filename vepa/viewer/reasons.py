@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vepa.policy.explain import Explanation, Failure
+from vepa.policy.explain import Explanation, Failure, evidence_words
 from vepa.policy.rule import Rule
 
 __all__ = ["Part", "Reason", "reasons_of"]
@@ -93,6 +93,4 @@ def _spelled(operator: str, values: tuple[str, ...] | list[str]) -> str:
 
 
 def _evidence(rule: Rule) -> str:
-    if rule.evidence is None:
-        return ""
-    return f" [{rule.evidence.support} for, {rule.evidence.contradictions} against]"
+    return "" if rule.evidence is None else f" [{evidence_words(rule.evidence)}]"

@@ -203,6 +203,18 @@ def test_every_stage_has_a_section_with_its_figures(summary: dict[str, Any], fol
 # --- what is not there is not told
 
 
+def test_wrong_feedback_is_told_where_a_run_estimated_it(
+    summary: dict[str, Any], folder: Path
+) -> None:
+    words = "of the feedback is wrong, by the run's estimate"
+    assert words not in _page(summary, folder).words, "a summary of before has no estimate"
+    summary["benchmark"]["wrong_feedback"] = 0.097
+    summary["corpus_policy"]["wrong_feedback"] = None
+    told = " ".join(_page(summary, folder).words.split())
+    assert told.count(words) == 1
+    assert f"9.7 % {words}" in told
+
+
 def test_a_profile_with_a_benchmark_only(summary: dict[str, Any], folder: Path) -> None:
     kept = ("profile", "at", "vepa", "benchmark", "seconds", "made")
     alone = {key: summary[key] for key in kept} | {"stages": ["evolve-benchmark", "report"]}

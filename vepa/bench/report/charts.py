@@ -166,14 +166,21 @@ def lineage(title: str, description: str, lanes: Sequence[Lane], rounds: int) ->
 
 
 def evidence_bar(
-    support: int, contradictions: int, most: int, found: float, confidence: float, active: bool
+    support: int,
+    contradictions: int,
+    most: int,
+    *,
+    reached: float,
+    asked: float,
+    weighed: str,
+    active: bool,
 ) -> Markup:
-    """Counts as a bar in proportion to the largest rule; below it, the posterior on a gauge."""
+    """Counts as a bar in proportion to the largest rule; below it, what they weigh on a gauge."""
     width = 150
     scale = width / max(most, 1)
     good, bad = support * scale, contradictions * scale
     bad = max(bad, 2.0) if contradictions else 0.0  # one contradiction must not vanish
-    tick = confidence * width
+    tick = asked * width
     parts = [
         element("rect", "track", x=0, y=2, width=width, height=9, rx=2),
         element("rect", "bar right", x=0, y=2, width=good, height=9, rx=2),
@@ -184,15 +191,14 @@ def evidence_bar(
             f"gauge {'on' if active else 'off'}",
             x=0,
             y=17,
-            width=found * width,
+            width=reached * width,
             height=4,
             rx=2,
         ),
         element("line", "threshold", x1=tick, x2=tick, y1=14, y2=24),
     ]
     title = f"{support} examples support, {contradictions} contradict"
-    told = f"Posterior {found:.3f}; active from {confidence:g} on."
-    return _svg("evidence", title, told, parts, width, 26)
+    return _svg("evidence", title, f"{weighed}.", parts, width, 26)
 
 
 def _svg(

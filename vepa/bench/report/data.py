@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from vepa.bench import metrics
 from vepa.bench.comparison import method_name
+from vepa.bench.report.evidence import weighed
 from vepa.bench.report.lineage import ancestry, origins
 from vepa.bench.runs.run import Run, file_of
 from vepa.bench.scores import Answers, worked_off
-from vepa.policy.authority import Authority, posterior
+from vepa.policy.authority import Authority
 from vepa.policy.matching import ABSTAIN, CompiledPolicy
 from vepa.policy.policy import Policy
-from vepa.policy.rule import Provenance, Rule
+from vepa.policy.rule import Evidence, Provenance, Rule
 
 __all__ = ["Method", "ReportData", "gather", "rule_rows", "wrong_rows"]
 
@@ -110,6 +111,11 @@ class ReportData:
             points.append((number, score if keep.any() else None))
         return points
 
+    @property
+    def wrong_feedback(self) -> list[float | None]:
+        """Estimated share of wrong feedback after each round; None where none was estimated."""
+        return [record.get("wrong_feedback") for record in self.records]
+
     def outcome(self, number: int) -> tuple[int, int, int]:
         """Right, wrong and abstained events of a round."""
         part = slice(self.ends[number - 2] if number > 1 else 0, self.ends[number - 1])
@@ -153,20 +159,19 @@ def rule_rows(data: ReportData) -> list[dict[str, Any]]:
 
 
 def _rule_row(rule: Rule, gate: Authority, known: Mapping[str, Provenance]) -> dict[str, Any]:
-    found = rule.evidence
-    support, against = (found.support, found.contradictions) if found else (0, 0)
-    threshold = gate.thresholds[rule.decision]
+    found = rule.evidence or Evidence()
+    reached, asked, words = weighed(gate, rule.decision, found)
     born = rule.provenance
     return {
         "id": rule.id,
         "decision": rule.decision,
         "active": rule.active,
         "held": rule.held,
-        "support": support,
-        "contradictions": against,
-        "posterior": posterior(support, against, threshold.target, threshold.prior),
-        "target": threshold.target,
-        "confidence": threshold.confidence,
+        "support": found.support,
+        "contradictions": found.contradictions,
+        "reached": reached,
+        "asked": asked,
+        "weighed": words,
         "when": [
             (name, predicate.operator.replace("_", " "), predicate.values)
             for name, predicate in rule.when.items()

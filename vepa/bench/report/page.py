@@ -57,9 +57,7 @@ def report(run: Run, others: Mapping[str, Answers], summary: Mapping[str, Any]) 
             row["support"],
             row["contradictions"],
             most,
-            row["posterior"],
-            row["confidence"],
-            row["active"],
+            **{name: row[name] for name in ("reached", "asked", "weighed", "active")},
         )
     shown = _shown(data)
     wrong = wrong_rows(data, _WRONG)
@@ -81,7 +79,9 @@ def report(run: Run, others: Mapping[str, Answers], summary: Mapping[str, Any]) 
             "edits": edit_rows(run),
             "errors": errors_by_kind(summary["confusion"]),
             "standing": standing(summary),
-            "gate": gate_words(run.gate),
+            "gate": gate_words(run.gate, data.wrong_feedback[-1]),
+            "mode": run.gate.name,
+            "wrong_feedback": data.wrong_feedback[-1],
             "end": _end(data),
             "charts": _charts(data, shown),
             "risk": _risk_rows(data, shown),
@@ -168,6 +168,7 @@ def _round_rows(data: ReportData) -> list[dict[str, Any]]:
                 "full": full[number - 1][1],
                 "archive": len(policy),
                 "active": len(policy.active),
+                "wrong_feedback": data.wrong_feedback[number - 1],
             }
         )
     return rows
@@ -224,6 +225,7 @@ def _charts(data: ReportData, shown: Sequence[Method]) -> dict[str, Any]:
             [(row["number"], row["archive"], row["active"]) for row in rows],
         ),
         "risk": _risk_chart(data, shown),
+        "wrong_feedback": _wrong_feedback(data),
         "lineage": charts.lineage(
             "The life of every rule",
             f"{len(history)} rules as lanes over {data.rounds} rounds; lines lead from the rules "
@@ -251,6 +253,23 @@ def _learning(
         x_ticks=_round_ticks(data.rounds),
         x_label="round",
         y_range=(max(floor for floor in _FLOORS if floor <= lowest), 1.0),
+    )
+
+
+def _wrong_feedback(data: ReportData) -> Any:
+    """The estimated share of wrong feedback by round; nothing where a mode estimates none."""
+    points = list(enumerate(data.wrong_feedback, 1))
+    known = [share for _, share in points if share is not None]
+    if not known:
+        return ""
+    return charts.lines(
+        "Estimated share of wrong feedback, by round",
+        f"After the last round: {100 * known[-1]:.1f} %.",
+        [Line("estimate", "vepa", [(float(at), share) for at, share in points])],
+        x_ticks=_round_ticks(data.rounds),
+        x_label="round",
+        y_range=(0.0, max(np.ceil(max(known) * 20) / 20, 0.05)),
+        unit="percent",
     )
 
 

@@ -107,6 +107,7 @@ def round_figures(stream: Stream, outcome: RoundOutcome) -> dict[str, Any]:
             "accepted": len(outcome.record.get("accepted", [])),
         },
         "rules": outcome.rules,
+        "wrong_feedback": outcome.record.get("wrong_feedback"),
         "policy_hash": outcome.after.policy_hash,
         "questions": outcome.record.get("questions", 0),
         "model_ended": outcome.record.get("model_ended", False),

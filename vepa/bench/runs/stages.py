@@ -16,6 +16,7 @@ from vepa.bench.baselines import make_baselines
 from vepa.bench.comparison import counted, errors_by_kind
 from vepa.bench.evolving import default_evolve
 from vepa.bench.prequential import start
+from vepa.bench.report.evidence import weighed
 from vepa.bench.runs.interventions import edit_products
 from vepa.bench.runs.products import (
     baseline_answers,
@@ -31,6 +32,7 @@ from vepa.bench.views import view_of
 from vepa.errors import RunError
 from vepa.files import read_text
 from vepa.policy.matching import ABSTAIN
+from vepa.policy.rule import Evidence
 from vepa.project import Project
 
 __all__ = [
@@ -126,6 +128,7 @@ def summarise(folder: str | Path) -> dict[str, Any]:
             "id": run.id,
             "policy_hash": loop.current.policy_hash,
             **figures,
+            "wrong_feedback": loop.outcomes[-1].record.get("wrong_feedback"),
             "risk_coverage": ours.curve(),
             "rounds": [round_figures(run.stream, outcome) for outcome in loop.outcomes],
         }
@@ -191,6 +194,7 @@ def rule_table(folder: str | Path) -> list[dict[str, Any]]:
             "rule": rule.describe(),
             "support": rule.evidence.support if rule.evidence else 0,
             "contradictions": rule.evidence.contradictions if rule.evidence else 0,
+            "weighed": weighed(run.gate, rule.decision, rule.evidence or Evidence())[2],
             "status": rule.status,
         }
         for rule in run.policy(run.profile.rounds).rules
@@ -199,13 +203,17 @@ def rule_table(folder: str | Path) -> list[dict[str, Any]]:
 
 def markdown(summary: Mapping[str, Any], report: str) -> str:
     """Headline figures and the way to the report, as Markdown."""
+    wrong = summary.get("wrong_feedback")
+    estimate = (
+        "" if wrong is None else f"- about {wrong:.1%} of the feedback is wrong (estimated)\n"
+    )
     return (
         f"# {summary['id']}\n\n"
         f"- covered macro-F1 **{summary['covered_macro_f1']:.3f}**\n"
         f"- {errors_by_kind(summary['confusion'])}\n"
         f"- coverage of the last round {summary['final_coverage']:.1%}\n"
         f"- {summary['rules']['active']} of {counted(summary['rules']['archive'], 'rule')} "
-        "active\n\n"
+        f"active\n{estimate}\n"
         f"[Report]({Path(report).absolute().as_uri()}), also at `{report}`\n"
     )
 

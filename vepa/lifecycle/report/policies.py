@@ -57,6 +57,11 @@ class Policy:
         """One of its figures."""
         return number(self.data, "figures", name)
 
+    @property
+    def wrong_feedback(self) -> float | None:
+        """Share of wrong feedback that the run estimated; None where it estimated none."""
+        return number(self.data, "wrong_feedback")
+
     def of(self, label: str, verdict: str) -> int | None:
         """Events of a label by what it said; None where a summary does not tell."""
         return count(self.data, "confusion", verdict, label)

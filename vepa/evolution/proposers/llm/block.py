@@ -62,7 +62,8 @@ def block_of(request: Request, tokens: int) -> Block:
     tokens
         Of everything but the schema, at most.
     """
-    changing = [gate_line(request.authority)]
+    wrong = request.archive.standing(request.authority).wrong_feedback
+    changing = [gate_line(request.authority, wrong)]
     changing += _rules(request, int(_RULES * tokens))
     changing += _earlier(request, int(_EARLIER * tokens))
     changing += _examples(request, tokens - tokens_of(changing))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from vepa.evolution.needs import at_wrong_feedback
 from vepa.evolution.proposers.base import Rejection, Request
 from vepa.evolution.proposers.llm.packets import Clash, Group
 from vepa.evolution.scoring import Score
@@ -55,14 +56,32 @@ def field_line(field: SchemaField) -> str:
     return _line("field", name=_WHOLE.text(field.name), values=values)
 
 
-def gate_line(gate: Authority) -> str:
-    """What a rule must show, and which examples count for it."""
+def gate_line(gate: Authority, wrong: float | None = None) -> str:
+    """What a rule must show by its counts, which examples count, and what counts beside them.
+
+    Parameters
+    ----------
+    gate
+        The authority.
+    wrong
+        Share of wrong feedback that it estimates; None where it estimates none.
+    """
+    if wrong is not None:  # to the percent: a hair's breadth makes no other question
+        wrong = round(wrong, 2)
+    asked = at_wrong_feedback(gate, wrong)
     needs = {
-        decision: [gate.needed(decision, against) for against in range(_CONTRADICTIONS)]
+        decision: [asked.needed(decision, against) for against in range(_CONTRADICTIONS)]
         for decision in gate.thresholds
     }
     counts = "all" if gate.retrospective else "later"
-    return _line("gate", needs=_WHOLE.value(needs), counts=_WHOLE.text(counts))
+    return _line(
+        "gate",
+        needs=_WHOLE.value(needs),
+        counts=_WHOLE.text(counts),
+        half="true" if gate.parts else None,
+        wrong_feedback=None if wrong is None else f"{wrong:.2f}",
+        committee="true" if gate.corrects or gate.vouches else None,
+    )
 
 
 def rule_line(rule: Rule, found: Evidence) -> str:
