@@ -49,6 +49,41 @@ def test_people_get_a_table(rjudge_path, capsys):
     assert "± 0" not in out
 
 
+def test_modes_are_joined_and_the_estimated_share_of_wrong_feedback_is_told(
+    rjudge_path, tmp_path, capsys
+):
+    target = tmp_path / "result.json"
+    mode = ["--authority", "noise-aware+prospective", "--flip", "0.2", "--feedback", "1"]
+    code, out, _ = bench(capsys, rjudge_path, *QUICK, *mode, "--out", target)
+    assert code == 0
+    document = json.loads(target.read_text())
+    assert document["config"]["authority"] == "noise-aware+prospective"
+    share = document["wrong_feedback"]["mean"]
+    assert share == document["by_seed"][0]["wrong_feedback"]
+    assert 0.1 < share < 0.3
+    (told,) = [line for line in out.splitlines() if "wrong feedback, estimated" in line]
+    assert f"{share:.3f}" in told
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("held-out+held-out", "both say which part holds"),
+        ("early+anytime", "both say which prior holds"),
+        ("noise-aware+paper", "both say which test holds"),
+        ("noise-aware+later", "held-out, noise-aware, early, anytime"),
+    ],
+)
+def test_modes_that_cannot_be_joined_are_told_with_field_and_remedy(
+    rjudge_path, capsys, mode, words
+):
+    code, out, err = bench(capsys, rjudge_path, *QUICK, "--authority", mode)
+    assert (code, out) == (2, "")
+    assert "authority: " in err
+    assert "remedy: " in err
+    assert words in err
+
+
 def test_people_are_told_that_no_look_up_was_made(rjudge_path, capsys):
     code, out, _ = bench(capsys, rjudge_path, *QUICK, "--baselines", "hoeffding", "--seeds", 2)
     assert code == 0
@@ -66,7 +101,7 @@ def test_options_reach_the_settings(rjudge_path, capsys):
         "--json",
         *("--view", "observable,instrumented", "--mask-unknown", "0.1", "--feedback", "0.25"),
         *("--flip", "0.1", "--flip-target", "scenario=:0.4", "--first-seed", "7"),
-        *("--authority", "prospective", "--selection", "greedy", "--verify", "refuse"),
+        *("--authority", "prospective+early", "--selection", "greedy", "--verify", "refuse"),
         *("--allow-target", "0.99", "--refuse-target", "0.9"),
     )
     assert code == 0
@@ -76,7 +111,8 @@ def test_options_reach_the_settings(rjudge_path, capsys):
     assert (config["mask_unknown"], config["feedback"], config["flip"]) == (0.1, 0.25, 0.1)
     assert config["target"] == {"key": "scenario", "value": "", "share": 0.4}
     assert config["seeds"] == [7]
-    assert config["authority"] == "prospective"
+    assert config["authority"] == "prospective+early"
+    assert "wrong_feedback" not in document["views"]["observable"]
     assert config["evolution"]["selection"] == "greedy"
     assert config["evolution"]["verify"] == "refuse"
     assert config["gates"]["allow"]["target"] == 0.99

@@ -162,6 +162,32 @@ def test_start_learns_from_the_first_labels_alone(rjudge):
     assert found.f1 != other.f1  # scored by the true labels, which are others there
 
 
+def test_start_has_seen_what_came_among_the_first_labels_and_nothing_later(build):
+    stream = make_stream(build.table(200), StreamSettings(rounds=4), 3)
+    archives = []
+
+    def evolve(parent, archive, **known):
+        archives.append(archive)
+        return build.evolve(parent, archive, **known)
+
+    start(stream, authority(), SETTINGS, labels=40, evolve=evolve)
+    (archive,) = archives
+    labelled, seen = set(archive.table.ids), set(archive.context.ids)
+    arrived = [
+        (stream.table.ids[row], row in set(part.feedback.tolist()))
+        for part in stream.rounds
+        for row in part.indices.tolist()
+    ]
+    told = [at for at, (_, revealed) in enumerate(arrived) if revealed][:40]
+    before = arrived[: told[-1]]
+    assert labelled == {arrived[at][0] for at in told}
+    assert seen == {name for name, revealed in before if not revealed}
+    assert len(seen) > 10
+    assert set(archive.context.labels.tolist()) == {-1}
+    start(stream, authority(), SETTINGS, labels=0, evolve=evolve)
+    assert (len(archives[1]), len(archives[1].context)) == (0, 0)
+
+
 def test_start_with_fewer_labels_than_asked(build):
     stream = make_stream(build.table(40), StreamSettings(rounds=2, feedback=0.5), 0)
     found = start(stream, authority(), SETTINGS, evolve=build.evolve)

@@ -52,7 +52,7 @@ def test_the_contract(document):
     assert document["seconds"] > 0
     assert document["config"]["rounds"] == 5
     assert document["config"]["seeds"] == [0, 1]
-    assert document["config"]["authority"] == "paper"
+    assert document["config"]["authority"] == "noise-aware"  # what `default` stands for
     assert document["events"] == {"count": 188, "allow": 90, "refuse": 98}
     json.dumps(document, allow_nan=False)
 
@@ -64,6 +64,19 @@ def test_means_are_over_the_seeds(document):
         assert document[name]["sd"] == pytest.approx(np.std(values))
     assert document["by_seed"][0] != document["by_seed"][1]
     assert spread([1.0, 3.0]) == {"mean": 2.0, "sd": 1.0}  # of the population
+
+
+def test_the_estimated_share_of_wrong_feedback_is_told_where_there_is_one(document, rjudge):
+    shares = [seed["wrong_feedback"] for seed in document["by_seed"]]
+    assert document["wrong_feedback"] == spread(shares)
+    assert all(0.0 <= share < 0.05 for share in shares)
+    wrong = QUICK.model_copy(update={"stream": StreamSettings(rounds=3, feedback=1.0, flip=0.2)})
+    told = run_bench({"r": rjudge}, settings(wrong, seeds=1), jobs=1)
+    assert told["wrong_feedback"]["mean"] == pytest.approx(0.2, abs=0.08)
+    plain = wrong.model_copy(update={"authority": "paper", "stream": StreamSettings(rounds=1)})
+    found = run_bench({"r": rjudge}, settings(plain, seeds=1), jobs=1)
+    assert "wrong_feedback" not in found
+    assert "wrong_feedback" not in found["by_seed"][0]
 
 
 def test_the_best_lookup_is_named_and_the_gap_is_to_it(document):
