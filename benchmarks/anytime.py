@@ -21,20 +21,23 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.looks import ever_active, exactly, interval
 from benchmarks.suite import machine
 from benchmarks.suite.anytime import tables
+from benchmarks.suite.regions import precision, world
 from vepa.bench import metrics
 from vepa.bench.prequential import Prequential
-from vepa.bench.streams import StreamSettings, make_stream
-from vepa.corpus.events import EventTable, read_events
+from vepa.bench.streams import Stream, StreamSettings, make_stream
+from vepa.corpus.events import read_events
 from vepa.evolution import EvolutionSettings
 from vepa.files import write_atomic
-from vepa.policy import Rule, Schema, authority
-from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
+from vepa.policy import Rule, authority
+from vepa.policy.matching import ABSTAIN
 from vepa.project import Project
 
+Codes = npt.NDArray[np.int8]
 ROOT = Path(__file__).parents[1]
 EVENTS_OF = ("assebench_security", "rjudge_dev")
 TARGET = 0.95
@@ -43,32 +46,12 @@ TARGET = 0.95
 MODES: Mapping[str, Sequence[str]] = {
     "paper": ("prospective", "anytime"),
     "anytime": (),
-    "prospective": (),
+    "prospective": ("anytime",),
     "noise-aware": (),
 }
-#: Zone and tool decide; the two others are noise that a search may fall for.
-SCHEMA = Schema(
-    1,
-    {
-        "zone": ["calm", "murky"],
-        "tool": ["mail", "files", "web", "pay"],
-        "channel": ["a", "b", "c"],
-        "hour": ["x", "y", "z"],
-    },
-)
-#: The better decision of a region and how often it is right. What is allowed in one zone is refused
-#: in the other, so a rule of both zones is right half of the time: no mixture hides a bad region.
-REGIONS: Mapping[tuple[str, str], tuple[int, float]] = {
-    ("calm", "mail"): (ALLOW, 1.0),
-    ("calm", "files"): (REFUSE, 1.0),
-    ("calm", "web"): (ALLOW, 0.98),
-    ("calm", "pay"): (REFUSE, 0.98),
-    ("murky", "mail"): (REFUSE, 0.95),
-    ("murky", "files"): (ALLOW, 0.95),
-    ("murky", "web"): (REFUSE, 0.93),
-    ("murky", "pay"): (ALLOW, 0.90),
-}
 ROUNDS, EVENTS, FEEDBACK = 20, 4_000, 0.5
+#: Rounds over which what is decided at the end is averaged.
+LAST = 3
 #: Mode and number of looks of the simulation by counts.
 LOOKS = (("paper", 1_000), ("paper", 2_000), ("anytime", 2_000))
 #: Bands of true precision in which bad rules are told apart: name -> lower and upper end.
@@ -78,9 +61,6 @@ BANDS: Mapping[str, tuple[float, float]] = {
     "0.90 to 0.925": (0.895, 0.925),
     "below 0.90": (0.0, 0.895),
 }
-#: Every field has `unknown` first, which never occurs here.
-ZONES, TOOLS = (SCHEMA.fields[at].values[1:] for at in (0, 1))
-CALM = SCHEMA.fields[0].mask(["calm"])
 
 
 @dataclass(eq=False)
@@ -93,78 +73,85 @@ class Seen:
         By the law of the world.
     born
         Round of its proposal.
-    calm
-        Whether it covers good regions only.
     active
         Mode -> first round after which it is active.
     """
 
     precision: float
     born: int
-    calm: bool
     active: dict[str, int] = field(default_factory=dict)
 
 
-def precision(rule: Rule) -> float:
-    """The true precision of a rule: all combinations of values are equally frequent."""
-    right = regions = 0.0
-    for (zone, tool), (decision, share) in REGIONS.items():
-        region = (SCHEMA.fields[0].mask([zone]), SCHEMA.fields[1].mask([tool]))
-        if rule.masks[0] & region[0] and rule.masks[1] & region[1]:
-            agrees = decision == (ALLOW if rule.decision == "allow" else REFUSE)
-            right += share if agrees else 1.0 - share
-            regions += 1.0
-    return right / regions
+@dataclass(eq=False)
+class Run:
+    """One run of the loop.
+
+    Attributes
+    ----------
+    stream
+        What it worked off.
+    rules
+        All rules that ever stood in its policy.
+    verdicts
+        Mode -> what the rules say that were active by it, a round each.
+    """
+
+    stream: Stream
+    rules: list[Seen]
+    verdicts: dict[str, list[Codes]]
+
+    def gain(self, mode: str) -> dict[str, float | None]:
+        """Share of the events that is decided, and of these the wrong ones, in the last rounds.
+
+        `half`: round before which half of the events of good regions was decided for the first
+        time.
+        """
+        table, rounds = self.stream.table, [part.indices for part in self.stream.rounds]
+        good = [table.codes[rows, 0] == 1 for rows in rounds]
+        sure = [said != ABSTAIN for said in self.verdicts[mode]]
+        calm = [float(hit[of].mean()) for hit, of in zip(sure, good, strict=True)]
+        wrong = [
+            said != table.labels[rows]
+            for said, rows in zip(self.verdicts[mode], rounds, strict=True)
+        ]
+        last = np.concatenate(sure[-LAST:])
+        return {
+            "coverage": float(last.mean()),
+            "calm": fmean(calm[-LAST:]),
+            "wrong": float(np.concatenate(wrong[-LAST:])[last].mean()) if last.any() else None,
+            "half": next((at for at, share in enumerate(calm) if share >= 0.5), None),
+        }
 
 
-def world(seed: int, events: int = EVENTS) -> EventTable:
-    """Independent events with independent labels."""
-    random = np.random.default_rng([seed, 8])
-    codes = np.column_stack(
-        [random.integers(1, len(field.values), events) for field in SCHEMA.fields]
-    ).astype(np.int8)
-    better = np.array([[REGIONS[zone, tool][0] for tool in TOOLS] for zone in ZONES])
-    share = np.array([[REGIONS[zone, tool][1] for tool in TOOLS] for zone in ZONES])
-    best = better[codes[:, 0] - 1, codes[:, 1] - 1]
-    right = random.random(events) < share[codes[:, 0] - 1, codes[:, 1] - 1]
-    labels = np.where(right, best, ALLOW + REFUSE - best).astype(np.int8)
-    return EventTable(SCHEMA, tuple(f"e{at}" for at in range(events)), codes, labels)
-
-
-def simulate(mode: str, seed: int) -> dict[str, Any]:
-    """One run of the loop: its rules, and what the good half of the events gets."""
+def simulate(mode: str, seed: int) -> Run:
+    """Work off one stream."""
     settings = StreamSettings(rounds=ROUNDS, feedback=FEEDBACK)
-    stream = make_stream(world(seed), settings, seed)
+    stream = make_stream(world(seed, EVENTS), settings, seed)
     run = Prequential(stream, authority(mode), EvolutionSettings())
-    rules: dict[tuple[Any, int | None], Seen] = {}
-    decided: list[float] = []
-    calm = stream.table.codes[:, 0] == 1
-    while not run.finished:
-        found = run.advance()
-        shadows = {name: run.archive.standing(authority(name)) for name in MODES[mode]}
-        for rule in found.after.rules:
-            born = rule.provenance.round if rule.provenance else None
-            if born is None:
-                raise RuntimeError(f"{rule.id} has no round")
-            bare = Seen(precision(rule), born, rule.masks[0] & ~1 == CALM)
-            seen = rules.setdefault((rule.key, born), bare)
-            for judge, standing in shadows.items():
-                if standing.judge(rule).active:
-                    seen.active.setdefault(judge, found.round)
-            if rule.active:
-                seen.active.setdefault(mode, found.round)
-        decided.append(float(np.mean(found.verdicts[calm[found.indices]] != ABSTAIN)))
-    last = run.outcomes[-3:]
-    said = np.concatenate([part.verdicts for part in last])
-    truth = stream.table.labels[np.concatenate([part.indices for part in last])]
-    sure = said != ABSTAIN
-    return {
-        "rules": list(rules.values()),
-        "coverage": float(sure.mean()),
-        "wrong": float((said != truth)[sure].mean()) if sure.any() else None,
-        "calm": fmean(decided[-3:]),
-        "half": next((at for at, share in enumerate(decided) if share >= 0.5), None),
-    }
+    rules: dict[tuple[Any, int], Seen] = {}
+    judged = dict.fromkeys((mode, *MODES[mode]), run.current)
+    verdicts: dict[str, list[Codes]] = {name: [] for name in judged}
+    for part in stream.rounds:
+        for name, policy in judged.items():
+            verdicts[name].append(run.decide(policy, part.indices))
+        after = run.advance().after
+        judged = {
+            name: after if name == mode else run.archive.judged(after, authority(name))
+            for name in judged
+        }
+        for name, policy in judged.items():
+            for rule in policy.rules:
+                seen = rules.setdefault((rule.key, born(rule)), Seen(precision(rule), born(rule)))
+                if rule.active:
+                    seen.active.setdefault(name, part.number)
+    return Run(stream, list(rules.values()), verdicts)
+
+
+def born(rule: Rule) -> int:
+    """The round of its proposal."""
+    if rule.provenance is None or rule.provenance.round is None:
+        raise RuntimeError(f"{rule.id} has no round")
+    return rule.provenance.round
 
 
 def _share(rules: Sequence[Seen], mode: str) -> dict[str, Any]:
@@ -172,10 +159,10 @@ def _share(rules: Sequence[Seen], mode: str) -> dict[str, Any]:
     return {"active": hits, "of": len(rules), "interval": interval(hits, len(rules))}
 
 
-def errors(runs: Sequence[Mapping[str, Any]], mode: str) -> dict[str, Any]:
+def errors(runs: Sequence[Run], mode: str) -> dict[str, Any]:
     """Rules by their true precision, and how many of them `mode` ever gave authority."""
-    bad = [[rule for rule in run["rules"] if rule.precision <= TARGET + 1e-9] for run in runs]
-    every = [rule for run in runs for rule in run["rules"]]
+    bad = [[rule for rule in run.rules if rule.precision <= TARGET + 1e-9] for run in runs]
+    every = [rule for run in runs for rule in run.rules]
     hit = sum(any(mode in rule.active for rule in found) for found in bad)
     good = [rule for rule in every if rule.precision > TARGET + 1e-9]
     waits = [rule.active[mode] - rule.born for rule in good if mode in rule.active]
@@ -192,21 +179,28 @@ def errors(runs: Sequence[Mapping[str, Any]], mode: str) -> dict[str, Any]:
     }
 
 
+def gains(runs: Sequence[Run], mode: str) -> dict[str, Any]:
+    """What `mode` decides."""
+    found = [run.gain(mode) for run in runs]
+    halves = [ROUNDS if each["half"] is None else each["half"] for each in found]
+    return {
+        "labels_to_half": median(halves) * round(EVENTS * FEEDBACK / ROUNDS),
+        "never_half": sum(each["half"] is None for each in found),
+        **{
+            name: fmean([value for each in found if (value := each[name]) is not None] or [0.0])
+            for name in ("calm", "coverage", "wrong")
+        },
+    }
+
+
 def loop(mode: str, seeds: Sequence[int]) -> dict[str, Any]:
     """Many runs of one mode, put together."""
     start = process_time()
     runs = [simulate(mode, seed) for seed in seeds]
-    wrong = [run["wrong"] for run in runs if run["wrong"] is not None]
-    halves = [ROUNDS if run["half"] is None else run["half"] for run in runs]
     return {
         "mode": mode,
         "seeds": [seeds[0], seeds[-1]],
-        "judged": [errors(runs, judge) for judge in (mode, *MODES[mode])],
-        "labels_to_half": median(halves) * round(EVENTS * FEEDBACK / ROUNDS),
-        "never_half": sum(run["half"] is None for run in runs),
-        "calm": fmean(run["calm"] for run in runs),
-        "coverage": fmean(run["coverage"] for run in runs),
-        "wrong": fmean(wrong) if wrong else None,
+        "judged": [errors(runs, name) | gains(runs, name) for name in (mode, *MODES[mode])],
         "cpu_seconds": round(process_time() - start, 1),
     }
 

@@ -69,23 +69,29 @@ def _bands(loops: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _gains(loops: Sequence[Mapping[str, Any]]) -> str:
-    head = ("mode", "runs", "labels to half", "good half decided", "all decided", "wrong of them")
+    head = ("search", "judged by", "runs", "labels to half", "good half decided", "all decided")
     return _table(
-        (*head, "good rules", "rounds to authority"),
+        (*head, "wrong of them", "good rules active", "rounds to authority"),
         (
             (
                 run["mode"],
-                str(run["judged"][0]["runs_with_bad"]["of"]),
-                f"{run['labels_to_half']:.0f}",
-                _percent(run["calm"]),
-                _percent(run["coverage"]),
-                NONE if run["wrong"] is None else _percent(run["wrong"]),
-                _hits(run["judged"][0]["good"])[0],
-                str(run["judged"][0]["rounds_to_authority"]),
+                found["judge"],
+                str(found["runs_with_bad"]["of"]),
+                f"{found['labels_to_half']:.0f}" + _never(found["never_half"]),
+                _percent(found["calm"]),
+                _percent(found["coverage"]),
+                _percent(found["wrong"]),
+                _hits(found["good"])[0],
+                NONE if found["rounds_to_authority"] is None else str(found["rounds_to_authority"]),
             )
             for run in loops
+            for found in run["judged"]
         ),
     )
+
+
+def _never(runs: int) -> str:
+    return f" ({runs} never)" if runs else ""
 
 
 def _price(rows: Sequence[Mapping[str, Any]]) -> str:
