@@ -1,0 +1,1 @@
+"""What authority costs and buys: the parts of `python -m benchmarks.authority`."""
