@@ -35,7 +35,7 @@ class Played:
     params=[
         ("assebench_security", "paper"),
         ("assebench_security", "prospective"),
-        ("rjudge_dev", "paper"),
+        ("rjudge_dev", "default"),
     ],
     ids="-".join,
 )
