@@ -212,7 +212,8 @@ def test_a_probability_of_the_run_is_shown_and_told(vepa: Any, files: Path) -> N
     plain = vepa("policy", "show", path).out
     assert "P(precise enough)" in plain
     assert "███████░░░ 0.72" in plain
-    assert "authority mode ('noise-aware' by default); active from 0.5 on" in plain
+    assert "under 'noise-aware', the default, on true labels" in plain
+    assert "active from 0.5 on" in plain
     assert "by counts alone" not in plain
     told = "[20 for, 9 against, precise enough with probability 0.72]"
     assert told in vepa("policy", "explain", path, files / "e.jsonl").out

@@ -64,9 +64,9 @@ def gate(policy: Policy) -> list[str]:
     found = []
     if any(probability is not None for probability in carried):
         found.append(
-            "P(precise enough): that a rule is as precise on true labels as its run asks, worked "
-            f"out by the run under its authority mode ({DEFAULT!r} by default); active from "
-            f"{asked.confidence:g} on unless the run asks for more"
+            "P(precise enough): that a rule is as precise as its run asks, as the run worked it "
+            f"out; under {DEFAULT!r}, the default, on true labels, with wrong feedback allowed "
+            f"for; active from {asked.confidence:g} on unless the run asks for more"
         )
     if not carried or None in carried:
         without = "a rule with evidence" + (" and no probability" if found else "")
