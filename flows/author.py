@@ -57,7 +57,9 @@ def author(
     """
     planned = plan(settings, project, artifacts)
     folder, numbers = planned["folder"], planned["numbers"]
-    progress: Any = create_progress_artifact(progress=0.0, key="author", description=folder)
+    progress: Any = create_progress_artifact(
+        progress=0.0, key="author", description=f"Tasks written; drafts in `{folder}`"
+    )
     try:
         asked = limits.limits_of([settings["model"]])
         written = write.map(unmapped(folder), numbers, unmapped(asked))

@@ -65,7 +65,7 @@ def write_report(profile: str, project: str | None, artifacts: str | None) -> st
 def annotate_reader(folder: str, reader: str, asked: list[str]) -> dict[str, Any]:
     """Let one annotator judge the steps that it has not judged."""
     progress: Any = create_progress_artifact(
-        progress=0.0, key=f"annotate-{reader}", description=folder
+        progress=0.0, key=f"annotate-{reader}", description=f"Steps judged; labels in `{folder}`"
     )
 
     def tell(_: str, done: int, of: int) -> None:
@@ -227,7 +227,9 @@ def corpus(
     asked, scale = limits.asked_models(profile, project).collect, scale_of(profile, project)
     plan = stages.begin_corpus(profile, project, artifacts)
     folder, names = plan["folder"], plan["tasks"]
-    progress: Any = create_progress_artifact(progress=0.0, key="corpus", description=folder)
+    progress: Any = create_progress_artifact(
+        progress=0.0, key="corpus", description=f"Tasks played; episodes in `{folder}`"
+    )
     try:
         if scale.apart and sharing.missing(folder):
             rows = played_apart(folder, project, names, asked, scale, progress)

@@ -88,7 +88,9 @@ def evolve(
     """
     run = begin_run(profile, project, artifacts, fresh)
     folder, total = run["folder"], run["rounds"] + len(run["baselines"]) + 3
-    progress: Any = create_progress_artifact(progress=0.0, key="evolve", description=run["id"])
+    progress: Any = create_progress_artifact(
+        progress=0.0, key="evolve", description=f"Rounds of run `{run['id']}`"
+    )
     rounds: list[dict[str, Any]] = []
 
     def tell(done: int) -> None:

@@ -83,7 +83,7 @@ def lifecycle(
     with stages.held(*where):
         plan = stages.begin_lifecycle(*where, start)
         progress: Any = create_progress_artifact(
-            progress=0.0, key="lifecycle", description=plan["folder"]
+            progress=0.0, key="lifecycle", description=f"Stages done; summary in `{plan['folder']}`"
         )
         seconds: dict[str, float] = {}
         bodies: dict[str, Callable[[], Any]] = {

@@ -109,7 +109,9 @@ def annotate_apart(
     left
         Judgements that are missing.
     """
-    progress: Any = create_progress_artifact(progress=0.0, key="annotate", description=folder)
+    progress: Any = create_progress_artifact(
+        progress=0.0, key="annotate", description=f"Steps judged; labels in `{folder}`"
+    )
     futures = [
         annotate_share.submit(where, token, reader, number, limited)
         for number in range(workers)
