@@ -54,7 +54,7 @@ def test_the_words_of_a_gate_that_corrects_for_wrong_feedback():
     share, rule, committee = gate_words(authority("default"), 0.0997)
     assert share == "About 10 % of the feedback is wrong, by this run's estimate."
     assert rule == (
-        "A rule is active when P(precision on true labels ≥ 0.95) ≥ 0.5; with so much of it wrong, "
+        "A rule is active when P(precision on true labels ≥ 0.95) ≥ 0.5; at that share, "
         "that takes 4 supports without a contradiction, 10 with one, 16 with two, 22 with three."
     )
     assert "committee of learners" in committee

@@ -107,7 +107,7 @@ def _sentence(
         return f"{who} is active when {test}{': ' if counts else ''}{counts}."
     if not counts:
         return f"{who} is active when {test}."
-    share = "if all feedback were right" if wrong is None else "with so much of it wrong"
+    share = "if all feedback were right" if wrong is None else "at that share"
     return f"{who} is active when {test}; {share}, that takes {counts}."
 
 
