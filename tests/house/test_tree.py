@@ -13,7 +13,7 @@ from vepa.project import KINDS
 
 FOLDERS = (*KINDS, "benchmarks", "docs", "docs/decisions", "examples", "tests", "vepa")
 #: Later issues, and the points of those begun, that docs/status.md has to speak about.
-LATER_ISSUES = range(8, 12)
+LATER_ISSUES = range(9, 12)
 POINTS = {
     2: (
         "The house",
@@ -56,6 +56,12 @@ POINTS = {
         "Annotation in the flow",
     ),
     7: ("Release", "Lifecycle", "Profiles", "Report", "Docs"),
+    8: (
+        "Model proposer",
+        "A better learner",
+        "Authority modes",
+        "A person in the loop",
+    ),
 }
 STATES = {"done", "measured", "missing", "not started"}
 
