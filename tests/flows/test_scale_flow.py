@@ -7,14 +7,17 @@ import os
 import signal
 import subprocess
 import time
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tiny_lifecycle import lifecycle_project, planned_lifecycle, started
+from tiny_office import ROOT
 
+from vepa.bench.runs.board import Board
+from vepa.errors import RunError
 from vepa.services.places import Places
 from vepa.services.runtimes import processes
 
@@ -157,3 +160,39 @@ def _workers(run: int) -> list[int]:
     found = [int(line.split()[0]) for line in listed.splitlines() if "spawn_main" in line]
     assert len(found) == 2, listed
     return found
+
+
+def test_nobody_is_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scale = _flows_of_scale()
+    monkeypatch.setattr(scale, "_OFTEN", 0.1)
+    monkeypatch.setattr(scale, "_SILENT", 3.0)
+    monkeypatch.setattr("vepa.bench.runs.board._BEAT", 0.1)
+    board, looks = Board.begin(tmp_path, "inputs", 1), list[float]()
+    with board.alive("share-0"):
+        assert scale.ended([_Late(6.0)], board, lambda: looks.append(0.0)) == ["done"]
+    assert looks
+    with pytest.raises(RunError, match="no worker gave a sign of life"):
+        scale.ended([_Late(600.0)], board, lambda: None)
+
+
+class _Late:
+    """What a task gives after so many seconds."""
+
+    def __init__(self, seconds: float):
+        self.end = time.monotonic() + seconds
+
+    def result(self, timeout: float) -> str:
+        left = self.end - time.monotonic()
+        time.sleep(min(timeout, max(left, 0.0)))
+        if left > timeout:
+            raise TimeoutError
+        return "done"
+
+
+def _flows_of_scale() -> Any:
+    spec = spec_from_file_location("flows_of_scale", ROOT / "flows/scale.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
