@@ -22,7 +22,7 @@ __all__ = ["FAMILIES", "LEARNERS", "answers", "compare", "interval"]
 FAMILIES = ("ripper", "hoeffding", "forest")
 LEARNERS = ("ripper", "hoeffding", "hoeffding_tuned", "forest")
 #: Bootstrap draws, and their seed.
-DRAWS, SEED = 1000, 0
+DRAWS, SEED = 4000, 0
 SIGNS = {ALLOW: "a", REFUSE: "r", ABSTAIN: "-"}
 
 Codes = npt.NDArray[np.int8]
