@@ -71,10 +71,12 @@ $(VENV)/.python-ready: | scripts/venv.sh
 	@touch $@
 
 $(VENV)/.run-ready: $(VENV)/.python-ready $(DEPENDENCIES)
+	@echo "Installing packages into $(VENV): a few minutes the first time, in silence."
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services]'
 	@touch $@
 
 $(VENV)/.test-ready: $(VENV)/.python-ready $(DEPENDENCIES) scripts/wheelhouse.sh
+	@echo "Installing packages into $(VENV): a few minutes the first time, in silence."
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services,release,dev]'
 	scripts/wheelhouse.sh $(WHEELHOUSE) $(BIN)/python
 	@touch $(VENV)/.run-ready $@
