@@ -68,6 +68,15 @@ def hash_of(folder: Path) -> str:
     return content_sha256([each for each in episodes if each is not None])
 
 
+def nothing_runs(cache: Places) -> None:
+    """No process, a moment later at the latest: a share that found nothing left to play may have
+    been starting its office when it ended."""
+    limit = time.monotonic() + 20
+    while running := [*processes.launchers(cache.root), *processes.leftovers(cache.root)]:
+        assert time.monotonic() < limit, running
+        time.sleep(0.1)
+
+
 def stamps(folder: Path) -> dict[str, int]:
     found = folder.rglob("*.episode.json")
     return {f"{path.parent.name}/{path.name}": path.stat().st_mtime_ns for path in found}
@@ -99,7 +108,7 @@ def test_shares_play_what_one_process_plays_and_one_goes_on_where_others_stopped
     new = {name for name, at in stamps(apart).items() if before[name] != at}
     assert new == {"memo-1/scripted-careful-0.episode.json"}
     assert hash_of(plain) == hash_of(apart)
-    assert [*processes.launchers(cache.root), *processes.leftovers(cache.root)] == []
+    nothing_runs(cache)
 
 
 def test_what_somebody_else_is_at_is_waited_for_and_not_played_twice(tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ def _openai_finish(spoken: dict[str, Any]) -> str:
     return "tool_calls" if spoken["calls"] else "stop"
 
 
+def _call_id(body: dict[str, Any], index: int) -> str:
+    """By its place in the conversation: asked again after a kill, the answer is the same."""
+    return f"call_{len(body['messages'])}_{index}"
+
+
 def openai_whole(
     body: dict[str, Any], number: int, spoken: dict[str, Any], prompt: int, completion: int
 ) -> dict[str, Any]:
@@ -41,7 +46,7 @@ def openai_whole(
     if spoken["calls"]:
         message["tool_calls"] = [
             {
-                "id": f"call_{number}_{index}",
+                "id": _call_id(body, index),
                 "type": "function",
                 "function": {"name": name, "arguments": _text_of(arguments)},
             }
@@ -83,7 +88,7 @@ def openai_events(
     events += [chunk({kind: piece}) for piece in _pieces(spoken["text"])]
     for index, (name, _) in enumerate(spoken["calls"]):
         function = {"name": name, "arguments": ""}
-        call = {"index": index, "id": f"call_{number}_{index}", "type": "function"}
+        call = {"index": index, "id": _call_id(body, index), "type": "function"}
         events.append(chunk({"tool_calls": [{**call, "function": function}]}))
     split = [_pieces(_text_of(arguments)) for _, arguments in spoken["calls"]]
     for turn in range(PIECES):
