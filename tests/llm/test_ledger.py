@@ -23,10 +23,13 @@ def ledger(tmp_path) -> Ledger:
 
 
 def plan(seen):
-    """Every third request fails, every fifth connection is cut, the rest is answered."""
-    if seen.number % 5 == 4:
+    """Early on every third request fails and every fifth connection is cut: six faults in all.
+
+    Eight attempts outlast six faults, whichever of the questions meets them.
+    """
+    if seen.number < 12 and seen.number % 5 == 4:
         return Cut("before")
-    if seen.number % 3 == 2:
+    if seen.number < 12 and seen.number % 3 == 2:
         return Fail(500)
     return Say("x" * (seen.number + 1))
 
