@@ -34,10 +34,10 @@ def test_families_bring_these_baselines(build):
 
 
 def test_before_feedback_everything_is_refused_with_no_confidence(build):
-    codes = build.table(20).codes
+    table = build.table(20)
     for name, learner in made(build).items():
-        learner.learn(codes[:0], np.zeros(0, np.int8))
-        said = learner.predict(codes)
+        learner.learn(table.take([]))
+        said = learner.predict(table)
         assert said.labels.tolist() == [1] * 20, name
         assert said.confidence.tolist() == [0.0] * 20, name
 
@@ -47,8 +47,8 @@ def test_a_separable_problem_is_learned(build, name):
     table, unseen = build.table(200), build.table(100, seed=8)
     learner = made(build)[name]
     for part in np.array_split(np.arange(200), 4):
-        learner.learn(table.codes[part], table.labels[part])
-    said = learner.predict(unseen.codes)
+        learner.learn(table.take(part))
+    said = learner.predict(unseen)
     assert np.array_equal(said.labels, unseen.labels)
     assert ((said.confidence > 0.5) & (said.confidence <= 1.0)).all()
 
@@ -56,8 +56,8 @@ def test_a_separable_problem_is_learned(build, name):
 def test_a_field_that_tells_nothing_is_no_better_than_chance(build):
     table, unseen = build.table(200), build.table(100, seed=8)
     learner = made(build)["lookup.noise"]
-    learner.learn(table.codes, table.labels)
-    said = learner.predict(unseen.codes)
+    learner.learn(table)
+    said = learner.predict(unseen)
     assert (said.labels == unseen.labels).mean() < 0.8
 
 
@@ -65,9 +65,11 @@ def test_lookup_by_hand(build):
     learner = made(build)["lookup.colour"]
     codes = np.zeros((8, 3), np.int8)
     codes[:, 0] = [1, 1, 1, 2, 2, 3, 3, 3]
-    learner.learn(codes[:5], np.array([1, 1, 0, 0, 1], np.int8))
-    learner.learn(codes[5:], np.array([0, 0, 0], np.int8))
-    asked = np.array([[1, 0, 0], [2, 0, 0], [3, 0, 0], [0, 0, 0]], np.int8)
+    told = build.table(8).with_codes(codes).with_labels(np.array([1, 1, 0, 0, 1, 0, 0, 0]))
+    learner.learn(told.take(range(5)))
+    learner.learn(told.take(range(5, 8)))
+    four = np.array([[1, 0, 0], [2, 0, 0], [3, 0, 0], [0, 0, 0]], np.int8)
+    asked = build.table(4).with_codes(four)
     said = learner.predict(asked)
     # 2 of 3 refuse; a tie is refused; 3 of 3 allow; a value without feedback is refused
     assert said.labels.tolist() == [1, 1, 0, 1]
@@ -79,8 +81,8 @@ def test_lookup_by_hand(build):
 def test_feedback_of_one_class_is_answered_with_it(build, name, label):
     table = build.table(30)
     learner = made(build)[name]
-    learner.learn(table.codes, np.full(30, label, np.int8))
-    assert (learner.predict(table.codes).labels == label).all()
+    learner.learn(table.with_labels(np.full(30, label, np.int8)))
+    assert (learner.predict(table).labels == label).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 9])
@@ -91,11 +93,11 @@ def test_a_handful_of_examples_breaks_no_learner_and_warns_of_nothing(rjudge, si
             rows = np.random.default_rng(seed).permutation(len(rjudge))[:size]
             learners = make_baselines(NAMES, rjudge.schema, rjudge.schema.names, seed)
             for learner in learners.values():
-                learner.learn(rjudge.codes[rows], rjudge.labels[rows])
-                said = learner.predict(rjudge.codes)
+                learner.learn(rjudge.take(rows))
+                said = learner.predict(rjudge)
                 assert set(said.labels) <= {0, 1}
                 assert ((said.confidence >= 0) & (said.confidence <= 1)).all()
-                assert len(learner.predict(rjudge.codes[:0]).labels) == 0
+                assert len(learner.predict(rjudge.take([])).labels) == 0
     assert [str(warning.message) for warning in seen] == []
 
 
@@ -112,11 +114,9 @@ def test_a_learner_looks_at_no_field_outside_the_view(build):
     other[:, 0] = np.random.default_rng(0).integers(1, 4, 200)
     for name, learner in made(build, fields=("size", "noise")).items():
         twin = made(build, fields=("size", "noise"))[name]
-        learner.learn(table.codes, table.labels)
-        twin.learn(other, table.labels)
-        assert np.array_equal(
-            learner.predict(table.codes).labels, twin.predict(table.codes).labels
-        ), name
+        learner.learn(table)
+        twin.learn(table.with_codes(other))
+        assert np.array_equal(learner.predict(table).labels, twin.predict(table).labels), name
     assert "lookup.colour" not in made(build, fields=("size", "noise"))
 
 

@@ -104,6 +104,18 @@ def test_true_labels_stay(build):
     assert np.array_equal(shown.labels, 1 - table.labels[stream.rounds[0].feedback])
 
 
+def test_a_method_is_shown_neither_true_labels_nor_annotations(build):
+    table = build.table(40)
+    noted = replace(table, meta=tuple({"risk_type": "x"} for _ in table.ids))
+    stream = make_stream(noted, StreamSettings(rounds=2, flip=1.0), 0)
+    part = stream.rounds[0]
+    asked, told = stream.asked(part), stream.told(part)
+    assert asked.ids == tuple(stream.table.ids[row] for row in part.indices)
+    assert set(asked.labels.tolist()) == {-1}
+    assert np.array_equal(told.labels, 1 - stream.table.labels[part.feedback])
+    assert (asked.meta, told.meta) == ((), ())
+
+
 def test_targeted_flips_stay_in_their_slice(build):
     table = build.table(400)
     target = FlipTarget(key="kind", value="odd", share=1.0)

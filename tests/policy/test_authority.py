@@ -26,12 +26,13 @@ from vepa.policy.authority import BETS, COMPONENTS, DEFAULT, ERROR, log_wealth
 SCHEMA = bundled_schema()
 #: What each component settles, as docs and errors say it.
 AXES = {
-    "paper": {"evidence", "test", "prior", "part"},
+    "paper": {"evidence", "test", "prior", "part", "gate"},
     "prospective": {"evidence"},
     "held-out": {"part"},
     "noise-aware": {"test"},
     "early": {"prior"},
-    "anytime": {"evidence", "test", "prior"},
+    "ungated": {"gate"},
+    "anytime": {"evidence", "test", "prior", "gate"},
 }
 
 
@@ -132,7 +133,7 @@ def test_a_component_leaves_what_it_does_not_settle_as_in_paper(mode: str) -> No
     assert gate.corrects is (mode == "noise-aware")
     assert gate.vouches is (mode == "early")
     assert gate.parts is (mode == "held-out")
-    if mode != "anytime":  # counts alone are tested as ever
+    if mode not in ("anytime", "ungated"):  # counts alone are tested as ever
         for support, against in ((12, 0), (13, 0), (31, 1), (32, 1)):
             evidence = Evidence(support, against)
             assert gate.active("allow", evidence) is paper.active("allow", evidence)
@@ -142,11 +143,23 @@ def test_a_component_leaves_what_it_does_not_settle_as_in_paper(mode: str) -> No
 
 
 def test_a_probability_that_the_evidence_carries_is_taken_as_it_is() -> None:
-    for mode in COMPONENTS:
+    for mode in set(COMPONENTS) - {"ungated"}:
         gate = authority(mode, {"allow": Threshold(confidence=0.8)})
         assert gate.active("allow", Evidence(0, 9, 0.8))
         assert not gate.active("allow", Evidence(999, 0, 0.79))
         assert gate.active("refuse", Evidence(0, 9, 0.5))  # its own threshold
+
+
+@pytest.mark.parametrize("mode", ["ungated", "noise-aware+ungated", "ungated+prospective"])
+def test_without_a_gate_every_rule_may_decide_at_once(mode: str) -> None:
+    gate = authority(mode)
+    for evidence in (Evidence(0, 0), Evidence(0, 99), Evidence(3, 2, 0.01)):
+        assert gate.active("allow", evidence)
+        assert gate.active("refuse", evidence)
+    assert gate.needed("allow", 0) == 0
+    rule = Rule.build(SCHEMA, "r", "allow", {"injection": {"in": ["none"]}})
+    assert gate.judge(rule, Evidence(0, 99)).status == "active"
+    assert gate.judge(replace(rule, held=True), Evidence(9, 0)).status == "inactive"
 
 
 def test_a_rule_that_a_person_holds_stays_inactive_whatever_is_known() -> None:

@@ -103,12 +103,11 @@ def score(stream: Stream, outcomes: Sequence[RoundOutcome]) -> dict[str, Any]:
 def predict_stream(stream: Stream, baseline: Baseline) -> Prediction:
     """A baseline on the stream: predict each round, then learn its feedback."""
     labels, sure = [], []
-    codes = stream.table.codes
     for part in stream.rounds:
-        said = baseline.predict(codes[part.indices])
+        said = baseline.predict(stream.asked(part))
         labels.append(said.labels)
         sure.append(said.confidence)
-        baseline.learn(codes[part.feedback], part.observed)
+        baseline.learn(stream.told(part))
     return Prediction(np.concatenate(labels), np.concatenate(sure))
 
 

@@ -139,6 +139,15 @@ class Stream:
         """All rows in the order of their arrival."""
         return np.concatenate([part.indices for part in self.rounds])
 
+    def asked(self, part: StreamRound) -> EventTable:
+        """The events of a round as a method is asked about them: no label, no annotation."""
+        hidden = np.full(len(part.indices), ABSTAIN, dtype=np.int8)
+        return replace(self.table.take(part.indices).with_labels(hidden), meta=())
+
+    def told(self, part: StreamRound) -> EventTable:
+        """The feedback of a round as a method learns from it: observed labels, no annotation."""
+        return replace(self.shown(part), meta=())
+
     def shown(self, part: StreamRound) -> EventTable:
         """The feedback of a round as events with their observed labels."""
         return self.table.take(part.feedback).with_labels(part.observed)

@@ -7,6 +7,7 @@ settle the same one cannot be joined:
 - *test*: when they suffice.
 - *prior*: what is believed of a rule before its evidence.
 - *part*: which share of the examples may count at all.
+- *gate*: whether evidence is asked for at all.
 
 - `paper`: all examples; posterior Beta(a + s, b + c) over the rule's precision, active when
   P(precision >= target) >= confidence; the prior of the settings. Settles everything.
@@ -16,8 +17,10 @@ settle the same one cannot be joined:
   labels is judged (`vepa.evolution.standing`).
 - `early` (prior): a committee of learners may vouch for a rule, by few examples and never by more
   than feedback has shown.
-- `anytime` (evidence, test, prior): an e-process against precision <= target on the examples after
-  the proposal; for each rule the chance of ever becoming active wrongly is at most `ERROR`.
+- `ungated` (gate): every verified rule may decide at once; the ablation of the gate, for
+  experiments.
+- `anytime` (evidence, test, prior, gate): an e-process against precision <= target on the examples
+  after the proposal; for each rule the chance of ever becoming active wrongly is at most `ERROR`.
 
 What a mode does not settle is as in `paper`.
 """
@@ -79,7 +82,7 @@ class Threshold:
 Counts = Callable[[int, int], bool]
 #: (evidence, threshold) -> does it suffice?
 Suffices = Callable[[Evidence, Threshold], bool]
-Axis = Literal["evidence", "test", "prior", "part"]
+Axis = Literal["evidence", "test", "prior", "part", "gate"]
 
 #: Chance that `anytime` ever gives authority to a rule that is not as precise as asked.
 ERROR = 0.05
@@ -101,6 +104,8 @@ class Component:
     corrects, vouches, parts
         Whether wrong feedback is corrected for, a committee may vouch for a rule, and the examples
         are parted into those for the search and those for authority.
+    gates
+        False where no evidence is asked for at all.
     """
 
     axes: frozenset[Axis]
@@ -109,6 +114,7 @@ class Component:
     corrects: bool = False
     vouches: bool = False
     parts: bool = False
+    gates: bool = True
 
 
 def _beta_test(evidence: Evidence, threshold: Threshold) -> bool:
@@ -133,14 +139,19 @@ def _after_proposal(example: int, rule: int) -> bool:
 #: Name of a mode's component -> what it settles.
 COMPONENTS: Mapping[str, Component] = {
     "paper": Component(
-        frozenset({"evidence", "test", "prior", "part"}), counts=_all_known, suffices=_beta_test
+        frozenset({"evidence", "test", "prior", "part", "gate"}),
+        counts=_all_known,
+        suffices=_beta_test,
     ),
     "prospective": Component(frozenset({"evidence"}), counts=_after_proposal),
     "held-out": Component(frozenset({"part"}), parts=True),
     "noise-aware": Component(frozenset({"test"}), suffices=_beta_test, corrects=True),
     "early": Component(frozenset({"prior"}), vouches=True),
+    "ungated": Component(frozenset({"gate"}), gates=False),
     "anytime": Component(
-        frozenset({"evidence", "test", "prior"}), counts=_after_proposal, suffices=_anytime_test
+        frozenset({"evidence", "test", "prior", "gate"}),
+        counts=_after_proposal,
+        suffices=_anytime_test,
     ),
 }
 #: What `default` stands for: chosen by measurement, see docs/authority.md.
@@ -159,7 +170,7 @@ class Authority:
         Which examples count for a rule, by the rounds of both.
     suffices
         Whether the evidence is enough.
-    corrects, vouches, parts
+    corrects, vouches, parts, gates
         See `Component`. What they ask for needs more than counts: `vepa.evolution.standing`.
     thresholds
         Settings by decision; `allow` and `refuse` may differ.
@@ -171,6 +182,7 @@ class Authority:
     corrects: bool = False
     vouches: bool = False
     parts: bool = False
+    gates: bool = True
     thresholds: Mapping[RuleDecision, Threshold] = field(
         default_factory=lambda: {"allow": Threshold(), "refuse": Threshold()}
     )
@@ -180,6 +192,8 @@ class Authority:
 
         A probability that the evidence carries is taken as it is; else the counts are tested.
         """
+        if not self.gates:
+            return True
         threshold = self.thresholds[decision]
         if evidence.probability is not None:
             return evidence.probability >= threshold.confidence
@@ -254,6 +268,7 @@ def authority(
         any(part.corrects for part in parts),
         any(part.vouches for part in parts),
         any(part.parts for part in parts),
+        all(part.gates for part in parts),
         settings,
     )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from vepa.corpus.events import EventTable
 from vepa.policy.matching import REFUSE
 from vepa.policy.schema import Schema
 
@@ -26,14 +27,14 @@ class Prediction(NamedTuple):
 
 
 class Baseline(Protocol):
-    """A learner on a stream."""
+    """A method on a stream."""
 
-    def learn(self, codes: Codes, labels: Codes) -> None:
-        """Take in the feedback of a round: codes of shape (events, fields), and labels."""
+    def learn(self, events: EventTable) -> None:
+        """Take in the feedback of a round: events with the labels that feedback gave."""
         ...
 
-    def predict(self, codes: Codes) -> Prediction:
-        """Labels for a batch, from the feedback so far."""
+    def predict(self, events: EventTable) -> Prediction:
+        """Labels for a batch, from the feedback so far; the events carry none."""
         ...
 
 
@@ -62,24 +63,24 @@ class Refit(ABC):
         self.labels: Codes = np.zeros(0, dtype=np.int8)
         self._stale = False
 
-    def learn(self, codes: Codes, labels: Codes) -> None:
+    def learn(self, events: EventTable) -> None:
         """Keep the feedback of a round."""
-        if len(labels):
-            self.codes = np.concatenate([self.codes, codes[:, self.columns]])
-            self.labels = np.concatenate([self.labels, labels])
+        if len(events):
+            self.codes = np.concatenate([self.codes, events.codes[:, self.columns]])
+            self.labels = np.concatenate([self.labels, events.labels])
             self._stale = True
 
-    def predict(self, codes: Codes) -> Prediction:
+    def predict(self, events: EventTable) -> Prediction:
         """Labels for a batch."""
         known = np.unique(self.labels)
-        if len(codes) == 0 or len(known) == 0:
-            return constant(len(codes))
+        if len(events) == 0 or len(known) == 0:
+            return constant(len(events))
         if len(known) == 1:
-            return constant(len(codes), int(known[0]), 1.0)
+            return constant(len(events), int(known[0]), 1.0)
         if self._stale:
             self.fit()
             self._stale = False
-        return self.answer(codes[:, self.columns])
+        return self.answer(events.codes[:, self.columns])
 
     @abstractmethod
     def fit(self) -> None:

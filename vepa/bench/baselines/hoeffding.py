@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vepa.bench.baselines.base import Codes, Prediction, constant
+from vepa.corpus.events import EventTable
 from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.schema import Schema
 
@@ -48,17 +49,17 @@ class Hoeffding:
             nominal_attributes=list(self.names), **(settings or {})
         )
 
-    def learn(self, codes: Codes, labels: Codes) -> None:
+    def learn(self, events: EventTable) -> None:
         """Learn the feedback of a round, one example after the other."""
-        for row, label in zip(self._rows(codes), labels.tolist(), strict=True):
+        for row, label in zip(self._rows(events.codes), events.labels.tolist(), strict=True):
             self.model.learn_one(row, label)
             self.seen = True
 
-    def predict(self, codes: Codes) -> Prediction:
+    def predict(self, events: EventTable) -> Prediction:
         """Labels for a batch; a tie is refused."""
         if not self.seen:
-            return constant(len(codes))
-        found = [self.model.predict_proba_one(row) for row in self._rows(codes)]
+            return constant(len(events))
+        found = [self.model.predict_proba_one(row) for row in self._rows(events.codes)]
         allow = np.array([chances.get(ALLOW, 0.0) for chances in found])
         refuse = np.array([chances.get(REFUSE, 0.0) for chances in found])
         labels = np.where(allow > refuse, ALLOW, REFUSE).astype(np.int8)

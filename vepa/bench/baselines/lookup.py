@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vepa.bench.baselines.base import Codes, Prediction
+from vepa.bench.baselines.base import Prediction
+from vepa.corpus.events import EventTable
 from vepa.policy.matching import ALLOW, REFUSE
 from vepa.policy.schema import Schema
 
@@ -31,15 +32,15 @@ class Lookup:
         self.column = schema.index[field]
         self.counts = np.zeros((len(schema[field].values), 2), dtype=np.int64)
 
-    def learn(self, codes: Codes, labels: Codes) -> None:
+    def learn(self, events: EventTable) -> None:
         """Count the feedback of a round."""
-        np.add.at(self.counts, (codes[:, self.column], labels), 1)
+        np.add.at(self.counts, (events.codes[:, self.column], events.labels), 1)
 
-    def predict(self, codes: Codes) -> Prediction:
+    def predict(self, events: EventTable) -> Prediction:
         """Majority labels for a batch."""
         allow, refuse = self.counts[:, ALLOW], self.counts[:, REFUSE]
         majority = np.where(allow > refuse, ALLOW, REFUSE).astype(np.int8)
         total = allow + refuse
         sure = np.where(total > 0, (np.maximum(allow, refuse) + 1) / (total + 2), 0.0)
-        at = codes[:, self.column]
+        at = events.codes[:, self.column]
         return Prediction(majority[at], sure[at])
