@@ -16,7 +16,7 @@ LITELLM = (
     *("tests/llm/", "tests/parsing/llm/", "tests/annotate/test_", "tests/collect/authoring/"),
     *("tests/collect/test_wire", "tests/collect/test_stops", "tests/cli/test_annotate_command"),
     *("tests/cli/test_author_command", "tests/cli/test_parse_command"),
-    "tests/evolution/llm/test_over_the_wire",
+    *("tests/evolution/llm/test_over_the_wire", "tests/guard/"),
 )
 
 

@@ -147,6 +147,11 @@ def test_baselines_are_scored_on_what_the_policy_covers(build):
     found = score_baselines(stream, ours, made(build, ["lookup"]))
     assert found["lookup.colour"]["covered"] == 1.0
     assert 0.5 < found["lookup.colour"]["full"] < 1.0  # the first round was all refused
+    # Where the policy abstains, in the first round, everything is refused: as good as alone here.
+    assert found["lookup.colour"]["hybrid"] == found["lookup.colour"]["full"]
+    # A learner that knows nothing does no harm where the policy decides.
+    assert found["lookup.noise"]["hybrid"] == found["lookup.colour"]["hybrid"]
+    assert found["lookup.noise"]["hybrid"] > found["lookup.noise"]["full"]
     assert found["lookup.colour"]["at_coverage"] == 1.0
     assert found["lookup.noise"]["covered"] < 0.8
     assert found["lookup.colour"]["curve"][-1]["coverage"] == 1.0

@@ -104,7 +104,7 @@ def test_the_figures_are_those_of_the_benchmark(finished: Path) -> None:
         assert summary[name] == trial[name]
     assert summary["start40"] == trial["start40"]
     for name, figures in trial["baselines"].items():
-        for kind in ("covered", "full", "at_coverage"):
+        for kind in ("covered", "full", "hybrid", "at_coverage"):
             assert summary["baselines"][name][kind] == figures[kind], (name, kind)
     assert [row["coverage"] for row in summary["rounds"]] == trial["coverage_by_round"]
 

@@ -13,7 +13,7 @@ from vepa.project import KINDS
 
 FOLDERS = (*KINDS, "benchmarks", "docs", "docs/decisions", "examples", "tests", "vepa")
 #: Later issues, and the points of those begun, that docs/status.md has to speak about.
-LATER_ISSUES = range(9, 12)
+LATER_ISSUES = range(10, 12)
 POINTS = {
     2: (
         "The house",
@@ -62,6 +62,7 @@ POINTS = {
         "Authority modes",
         "A person in the loop",
     ),
+    9: ("Model-driven baselines", "Experiments", "Scale", "Bounded archive"),
 }
 STATES = {"done", "measured", "missing", "not started"}
 

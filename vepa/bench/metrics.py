@@ -22,6 +22,7 @@ __all__ = [
     "covered_macro_f1",
     "final_coverage",
     "full_macro_f1",
+    "hybrid_macro_f1",
     "losses",
     "macro_f1",
     "mean_coverage",
@@ -60,6 +61,18 @@ def covered_macro_f1(truth: Labels, verdicts: Labels) -> float:
 def full_macro_f1(truth: Labels, verdicts: Labels) -> float:
     """Macro-F1 over all events: an abstention is a false negative, and no false positive."""
     return macro_f1(truth, verdicts)
+
+
+def hybrid_macro_f1(truth: Labels, verdicts: Labels, fallback: Labels) -> float:
+    """Macro-F1 over all events when another method answers where the policy abstains.
+
+    Examples
+    --------
+    >>> said = np.array([0, -1, -1], np.int8)
+    >>> hybrid_macro_f1(np.array([0, 1, 1], np.int8), said, np.array([1, 1, 1], np.int8))
+    1.0
+    """
+    return macro_f1(truth, np.where(verdicts == ABSTAIN, fallback, verdicts))
 
 
 def confusion(truth: Labels, verdicts: Labels) -> dict[str, dict[str, int]]:

@@ -262,7 +262,7 @@ def _baselines(figures: Sequence[Figures]) -> Figures:
     found: Figures = {
         name: {
             kind: spread([seed["baselines"][name][kind] for seed in figures])
-            for kind in ("covered", "full", "at_coverage")
+            for kind in ("covered", "full", "hybrid", "at_coverage")
         }
         for name in figures[0]["baselines"]
     }

@@ -129,6 +129,7 @@ def score_baselines(
     -------
     dict
         Name -> `covered` (macro-F1 on the events that the policy decided), `full` (on all events),
+        `hybrid` (on all events, the baseline answering only where the policy abstains),
         `at_coverage` (on as many events as the policy decided, the ones that the baseline is surest
         of) and `curve` (risk-coverage).
     """
@@ -141,6 +142,7 @@ def score_baselines(
         found[name] = {
             "covered": metrics.macro_f1(ours.truth[covered], said.labels[covered]),
             "full": metrics.full_macro_f1(ours.truth, said.labels),
+            "hybrid": metrics.hybrid_macro_f1(ours.truth, ours.verdicts, said.labels),
             "at_coverage": metrics.at_coverage(ours.truth, said.labels, said.confidence, share),
             "curve": answers.curve(),
         }

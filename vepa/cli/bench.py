@@ -77,7 +77,7 @@ def run(
         typer.Option(
             metavar="MODE",
             help="Which rules may decide: default (noise-aware), or paper, prospective, held-out, "
-            "noise-aware, early, anytime; joined by +.",
+            "noise-aware, early, anytime, ungated; joined by +.",
         ),
     ] = "default",
     allow_target: Annotated[
@@ -146,7 +146,8 @@ def run(
     Covered: on the events that the policy decides; full: on all, where abstaining is a miss. Mean,
     final and final3 coverage: share decided in all rounds, the last, the last three. Regression
     rate: share of known right answers lost by updates. Adaptation: F1 of each updated policy on the
-    failures it was updated for. Unsafe allowed: share of the decided events labelled refuse that
+    failures it was updated for. As its fallback: on all events, a baseline answering where the
+    policy abstains. Unsafe allowed: share of the decided events labelled refuse that
     were allowed; safe refused: likewise. Surest, as many: a baseline on the events that it is
     surest of.
 

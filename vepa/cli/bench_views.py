@@ -10,7 +10,7 @@ from vepa.cli.console import Output
 __all__ = ["show"]
 
 #: How a baseline is scored; see `vepa.bench.scores.score_baselines`.
-_KINDS = ("covered", "full", "at_coverage")
+_KINDS = ("covered", "full", "hybrid", "at_coverage")
 
 
 def show(out: Output, document: Mapping[str, Any]) -> None:
@@ -68,14 +68,14 @@ def _show_baselines(out: Output, figures: Mapping[str, Any], alone: bool) -> Non
     from vepa.bench.comparison import method_name
 
     ours = (figures["covered_macro_f1"], figures["full_macro_f1"])
-    rows = [("VEPA", *(_spread(figure, alone) for figure in ours), "")]
+    rows = [("VEPA", *(_spread(figure, alone) for figure in ours), "", "")]
     for name, found in figures["baselines"].items():
         if name.startswith("lookup."):
             continue  # the best of them stands below them as `lookup`
         key = f"lookup.{found['field']}" if "field" in found else name
-        covered, full, surest = (_spread(found[kind], alone) for kind in _KINDS)
-        rows.append((method_name(key), covered, full, surest))
-    out.table(("macro-F1", "where VEPA decides", "everywhere", "surest, as many"), rows)
+        rows.append((method_name(key), *(_spread(found[kind], alone) for kind in _KINDS)))
+    heads = ("macro-F1", "where VEPA decides", "everywhere", "as its fallback", "surest, as many")
+    out.table(heads, rows)
 
 
 def _spread(value: Mapping[str, float], alone: bool) -> str:

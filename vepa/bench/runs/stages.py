@@ -267,13 +267,14 @@ def _asked(
 
 
 def _compare(ours: Answers, answers: Answers) -> dict[str, Any]:
-    """A learner on the covered events, on all, and on as many as the policy decided."""
+    """A learner on the covered events, on all, as fallback, and on as many as were decided."""
     covered = ours.verdicts != ABSTAIN
     share = metrics.coverage(ours.verdicts)
     truth, said = answers.truth, answers.verdicts
     return {
         "covered": metrics.macro_f1(truth[covered], said[covered]),
         "full": metrics.full_macro_f1(truth, said),
+        "hybrid": metrics.hybrid_macro_f1(truth, ours.verdicts, said),
         "at_coverage": metrics.at_coverage(truth, said, answers.confidence, share),
         "risk_coverage": answers.curve(),
     }

@@ -1,0 +1,1 @@
+"""What stands in front of an agent: decisions, and who decides where the policy abstains."""
