@@ -71,7 +71,7 @@ def test_modes_are_joined_and_the_estimated_share_of_wrong_feedback_is_told(
         ("held-out+held-out", "both say which part holds"),
         ("early+anytime", "both say which prior holds"),
         ("noise-aware+paper", "both say which test holds"),
-        ("noise-aware+later", "held-out, noise-aware, early, anytime"),
+        ("noise-aware+later", "held-out, noise-aware, early, ungated, anytime"),
     ],
 )
 def test_modes_that_cannot_be_joined_are_told_with_field_and_remedy(
