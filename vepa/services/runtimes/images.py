@@ -280,11 +280,18 @@ def _readable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
+#: What an engine says when somebody else removed the image that a step was to stand on, while it was
+#: built; and how often a build is begun then.
+_LAYER_GONE, _BUILDS = "unknown parent image", 4
+
+
 def _build(client: Any, recipe: Recipe, context: Any, reference: str, content: str) -> None:
     from docker.errors import APIError, BuildError
 
     labels = {LABELS["environment"]: recipe.name, LABELS["content"]: content}
-    try:
+
+    def built() -> None:
+        context.seek(0)
         client.images.build(
             fileobj=context,
             custom_context=True,
@@ -294,6 +301,15 @@ def _build(client: Any, recipe: Recipe, context: Any, reference: str, content: s
             rm=True,
             forcerm=True,
         )
+
+    try:
+        for _ in range(_BUILDS - 1):
+            try:
+                return built()
+            except BuildError as error:
+                if _LAYER_GONE not in str(error.msg):
+                    raise
+        built()
     except BuildError as error:
         lines = "".join(str(item.get("stream", "")) for item in error.build_log).splitlines()
         raise RunError(
