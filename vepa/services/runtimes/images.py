@@ -280,8 +280,8 @@ def _readable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-#: What an engine says when somebody else removed the image that a step was to stand on, while it was
-#: built; and how often a build is begun then.
+#: What an engine says when somebody else removed the image that a step was to stand on, while the
+#: build ran; and how often a build is begun then.
 _LAYER_GONE, _BUILDS = "unknown parent image", 4
 
 
