@@ -7,7 +7,6 @@ one event to the next.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -16,15 +15,19 @@ from vepa.errors import ModelError, SettingError
 from vepa.files import sha256_of
 from vepa.llm.messages import Item, Message, Model, ModelReply, ModelRequest
 from vepa.llm.prompts import Prompt
+from vepa.llm.spelling import Writer
 from vepa.policy.event import Unit
 from vepa.policy.policy import Policy
-from vepa.policy.rule import RuleDecision
+from vepa.policy.rule import Rule, RuleDecision
+from vepa.policy.schema import Schema, bits
 
 __all__ = ["TEMPLATE", "Judgement", "ModelJudge", "question_of"]
 
 #: Folder of the prompt, and the template's id in recorded answers.
 TEMPLATE = "judge"
 _TAG_DIGITS = 16
+#: Spells values so that nothing in them can end the block.
+_WHOLE = Writer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +114,8 @@ def question_of(
     event: Mapping[str, str], unit: Unit, policy: Policy | None, prompt: Prompt
 ) -> ModelRequest:
     """What a model is asked about an event; the same event and policy give the same bytes."""
-    rules = [] if policy is None else [_rule_line(policy, at) for at in range(len(policy.active))]
-    lines = [*rules, _line({"event": dict(sorted(event.items()))})]
+    rules = [] if policy is None else [_rule_line(rule, policy.schema) for rule in policy.active]
+    lines = [*rules, _WHOLE.value({"event": dict(sorted(event.items()))})]
     text = "\n".join(lines)
     tag = sha256_of(text)[:_TAG_DIGITS]
     known = policy is not None
@@ -134,25 +137,18 @@ def question_of(
     )
 
 
-def _rule_line(policy: Policy, at: int) -> str:
+def _rule_line(rule: Rule, schema: Schema) -> str:
     """A rule without its rationale: words that somebody wrote are no part of the policy."""
-    rule = policy.active[at]
     shown: dict[str, object] = {"rule": rule.id, "decision": rule.decision}
     shown["when"] = {
-        field.name: [value for code, value in enumerate(field.values) if mask >> code & 1]
-        for field, mask in zip(policy.schema.fields, rule.masks, strict=True)
+        field.name: [field.values[code] for code in bits(mask)]
+        for field, mask in zip(schema.fields, rule.masks, strict=True)
         if mask != field.full
     }
     if rule.evidence is not None:
         shown["support"] = rule.evidence.support
         shown["contradictions"] = rule.evidence.contradictions
-    return _line(shown)
-
-
-def _line(data: Mapping[str, object]) -> str:
-    text = json.dumps(data, ensure_ascii=True)
-    # Angle brackets stay readable as JSON, and nothing in a value can end the block.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+    return _WHOLE.value(shown)
 
 
 def _read(reply: ModelReply) -> Judgement:
