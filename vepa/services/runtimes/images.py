@@ -167,7 +167,6 @@ def build_image(client: Any, recipe: Recipe, progress: Progress | None = None) -
         progress(f"{recipe.name}: building its image")
     with tempfile.TemporaryFile() as context:
         _pack(context, _parts(recipe), _wheels(recipe))
-        context.seek(0)
         _build(client, recipe, context, reference, content)
     return reference
 
@@ -289,35 +288,29 @@ def _build(client: Any, recipe: Recipe, context: Any, reference: str, content: s
     from docker.errors import APIError, BuildError
 
     labels = {LABELS["environment"]: recipe.name, LABELS["content"]: content}
-
-    def built() -> None:
+    for left in reversed(range(_BUILDS)):
         context.seek(0)
-        client.images.build(
-            fileobj=context,
-            custom_context=True,
-            tag=reference,
-            buildargs=_arguments(recipe),
-            labels=labels,
-            rm=True,
-            forcerm=True,
-        )
-
-    try:
-        for _ in range(_BUILDS - 1):
-            try:
-                return built()
-            except BuildError as error:
-                if _LAYER_GONE not in str(error.msg):
-                    raise
-        built()
-    except BuildError as error:
-        lines = "".join(str(item.get("stream", "")) for item in error.build_log).splitlines()
-        raise RunError(
-            f"the image of {recipe.name} cannot be built: {error.msg}\n"
-            + last_lines(line for line in lines if line.strip())
-        ) from None
-    except APIError as error:
-        raise RunError(f"the image of {recipe.name} cannot be built: {_said(error)}") from None
+        try:
+            client.images.build(
+                fileobj=context,
+                custom_context=True,
+                tag=reference,
+                buildargs=_arguments(recipe),
+                labels=labels,
+                rm=True,
+                forcerm=True,
+            )
+            return
+        except BuildError as error:
+            if left and _LAYER_GONE in str(error.msg):
+                continue
+            lines = "".join(str(item.get("stream", "")) for item in error.build_log).splitlines()
+            raise RunError(
+                f"the image of {recipe.name} cannot be built: {error.msg}\n"
+                + last_lines(line for line in lines if line.strip())
+            ) from None
+        except APIError as error:
+            raise RunError(f"the image of {recipe.name} cannot be built: {_said(error)}") from None
 
 
 def _said(error: Exception) -> str:
