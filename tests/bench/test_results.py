@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from vepa.bench import trials
+from vepa.bench import processes
 from vepa.bench.results import SCALARS, BenchSettings, mean_curve, run_bench, spread
 from vepa.bench.streams import StreamSettings
 from vepa.bench.trials import Trial, TrialSettings, run_trial, run_trials
@@ -145,10 +145,10 @@ def test_an_error_in_a_process_arrives_as_it_is(build):
 
 @pytest.mark.integration
 def test_a_process_that_dies_is_a_run_error(monkeypatch):
-    # What a worker runs must be importable there; `exec` takes the "trial" as its namespace.
-    monkeypatch.setattr(trials, "_run_connected", partial(exec, "import os; os._exit(9)"))
+    # What a worker runs must be importable there; `exec` takes "work" and item as its namespaces.
+    monkeypatch.setattr(processes, "_connected", partial(exec, "import os; os._exit(9)"))
     with pytest.raises(RunError, match="process of the benchmark died"):
-        run_trials([{}, {}], jobs=2)
+        processes.run_each({}, [{}, {}], jobs=2)
 
 
 def test_a_trial_counts_its_rounds(build):

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vepa.bench.baselines import check_families
 from vepa.bench.streams import MAX_SEED, check_labelled, join_tables, make_stream
-from vepa.bench.trials import Progress, Trial, TrialSettings, run_trials
+from vepa.bench.processes import Progress
+from vepa.bench.trials import Trial, TrialSettings, run_trials
 from vepa.bench.views import view_of
 from vepa.corpus.events import EventTable
 from vepa.errors import InputError, SettingError, Where

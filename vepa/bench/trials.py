@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import queue
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vepa.bench.baselines import make_baselines
 from vepa.bench.prequential import Prequential, start
+from vepa.bench.processes import Progress, run_each
 from vepa.bench.scores import score, score_baselines, worked_off
 from vepa.bench.streams import StreamSettings
 from vepa.bench.views import stream_in_view, view_of
 from vepa.corpus.events import EventTable
-from vepa.errors import RunError
 from vepa.evolution import update
 from vepa.evolution.proposers import Counted, proposer
 from vepa.evolution.settings import EvolutionSettings, Gates
@@ -35,8 +27,6 @@ __all__ = ["START_LABELS", "Trial", "TrialSettings", "run_trial", "run_trials"]
 
 #: Labels behind the figure `start40`.
 START_LABELS = 40
-#: Called with the number of rounds that were finished since the last call.
-Progress = Callable[[int], None]
 
 
 class TrialSettings(BaseModel):
@@ -143,84 +133,4 @@ def run_trials(
     RunError
         When a process dies.
     """
-    if jobs <= 1 or len(trials) <= 1:
-        return [run_trial(trial, progress) for trial in trials]
-    context = multiprocessing.get_context("spawn")  # no state is inherited, on any system
-    ticks = context.Queue()
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        min(jobs, len(trials)), mp_context=context, initializer=_connect, initargs=(ticks,)
-    )
-    try:
-        with _interrupts_later():  # the workers start here, and keep what is blocked
-            futures = [pool.submit(_run_connected, trial) for trial in trials]
-        _follow(futures, ticks, progress)
-        return [future.result() for future in futures]
-    except BrokenProcessPool:
-        raise RunError(
-            "a process of the benchmark died, perhaps for want of memory; try fewer --jobs"
-        ) from None
-    except BaseException:
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        ticks.close()
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Put interrupts off until the end; children that start meanwhile never get any.
-
-    The mask is what children inherit. It does not keep an interrupt from this process, which may
-    have other threads (those of a linear algebra library) to take it: hence the handler.
-    """
-    noted: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, lambda *_: noted.append(1)) if main else None
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if main:
-            signal.signal(signal.SIGINT, handler)
-    if noted:
-        raise KeyboardInterrupt
-
-
-def _follow(futures: Iterable[Future[Any]], ticks: Any, progress: Progress) -> None:
-    """Pass progress on until all trials are done, or until one fails."""
-    waiting = set(futures)
-    while waiting:
-        try:
-            progress(ticks.get(timeout=0.1))
-            continue  # drain first, so that the last ticks are not lost
-        except queue.Empty:
-            pass
-        done = {future for future in waiting if future.done()}
-        for future in done:
-            future.result()
-        waiting -= done
-
-
-#: What a worker process was given at its start.
-_worker: dict[str, Any] = {}
-
-
-def _connect(ticks: Any) -> None:
-    """Set up a worker: it reports progress, and dies with its parent."""
-    _worker["ticks"] = ticks
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def outlive() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=outlive, daemon=True).start()
-
-
-def _run_connected(trial: Trial) -> dict[str, Any]:
-    return run_trial(trial, _worker["ticks"].put)
+    return run_each(run_trial, trials, jobs=jobs, progress=progress)
