@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from vepa.bench.baselines import check_families
-from vepa.bench.streams import MAX_SEED, check_labelled, join_tables, make_stream
 from vepa.bench.processes import Progress
+from vepa.bench.streams import MAX_SEED, check_labelled, join_tables, make_stream
 from vepa.bench.trials import Trial, TrialSettings, run_trials
 from vepa.bench.views import view_of
 from vepa.corpus.events import EventTable
