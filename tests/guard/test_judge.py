@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from model_servers import Data, Fail, Refuse
 
-from vepa.bench.baselines.no_memory import NoMemory
+from vepa.bench.baselines.asked.no_memory import NoMemory
 from vepa.bench.scores import predict_stream
 from vepa.bench.streams import StreamSettings, make_stream
 from vepa.corpus.events import EventTable

@@ -90,13 +90,15 @@ def run_bench(
     progress
         Called with the number of rounds that were finished since the last call.
     desk
-        Where the answers of a model that proposes are kept. Every trial may take an even share of
-        its budget, so that no figure depends on which trial ran first.
+        Where the answers of models are kept. Every trial may take an even share of the proposer's
+        budget and of the baselines', so that no figure depends on which trial ran first.
 
     Raises
     ------
     InputError
         Before anything runs, when a setting or an event is not usable.
+    BudgetError
+        When baselines that ask a model have used up theirs.
     """
     begun = time.monotonic()
     for name, table in tables.items():
@@ -114,7 +116,7 @@ def run_bench(
         for view in settings.views
         for seed in range(settings.first_seed, settings.first_seed + settings.seeds)
     ]
-    if settings.trial.evolution.asks_a_model:
+    if settings.trial.evolution.asks_a_model or settings.trial.asked is not None:
         desk = replace(desk or Desk(), share=1 / len(keys))
     trials = [Trial(key, streams[key[0]], settings.trial, desk) for key in keys]
     workers = jobs or min(os.cpu_count() or 1, len(trials))
@@ -138,7 +140,9 @@ def check_bench(streams: Mapping[str, Sequence[EventTable]], settings: BenchSett
     trial = settings.trial
     authority(trial.authority)
     check_proposer(trial.evolution.proposer)
-    check_families(trial.baselines)
+    asked = trial.asked
+    embeds = asked is not None and asked.embedder is not None
+    check_families(trial.baselines, asks=asked is not None, embeds=embeds)
     if len(set(settings.views)) != len(settings.views):
         raise SettingError(
             "a view is named twice", where=Where(field="view"), remedy="name each view once"
@@ -181,6 +185,9 @@ def summarise(figures: Sequence[Figures]) -> Figures:
     if "model" in figures[0]:
         kept.append("model")
         summary["model"] = _model([seed["model"] for seed in figures])
+    if "asked" in figures[0]:
+        kept.append("asked")
+        summary["asked"] = _model([seed["asked"] for seed in figures])
     summary["by_seed"] = [{name: seed[name] for name in kept} for seed in figures]
     return summary
 
@@ -221,6 +228,7 @@ def config(tables: Mapping[str, EventTable], settings: BenchSettings) -> dict[st
         "gates": trial.gates.model_dump(mode="json"),
         "evolution": trial.evolution.model_dump(mode="json"),
         "baselines": list(trial.baselines),
+        **({} if trial.asked is None else {"asked": trial.asked.model_dump(mode="json")}),
         "separate": settings.separate,
     }
 

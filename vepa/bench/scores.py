@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vepa.bench import metrics
-from vepa.bench.baselines import Baseline, Prediction
+from vepa.bench.baselines import Advised, Baseline, Prediction
 from vepa.bench.prequential import RoundOutcome
 from vepa.bench.streams import Stream
 from vepa.bench.verdicts import confidence
 from vepa.policy.matching import ABSTAIN
+from vepa.policy.policy import Policy
 
 __all__ = ["CURVE", "Answers", "score", "score_baselines", "worked_off"]
 
@@ -100,10 +101,24 @@ def score(stream: Stream, outcomes: Sequence[RoundOutcome]) -> dict[str, Any]:
     }
 
 
-def predict_stream(stream: Stream, baseline: Baseline) -> Prediction:
-    """A baseline on the stream: predict each round, then learn its feedback."""
+def predict_stream(
+    stream: Stream, baseline: Baseline, policies: Sequence[Policy] | None = None
+) -> Prediction:
+    """A baseline on the stream: predict each round, then learn its feedback.
+
+    Parameters
+    ----------
+    stream
+        The stream.
+    baseline
+        A fresh learner.
+    policies
+        The policy that decides each round, for a baseline that is given one (`Advised`).
+    """
     labels, sure = [], []
-    for part in stream.rounds:
+    for number, part in enumerate(stream.rounds):
+        if policies is not None and isinstance(baseline, Advised):
+            baseline.advise(policies[number])
         said = baseline.predict(stream.asked(part))
         labels.append(said.labels)
         sure.append(said.confidence)
@@ -112,7 +127,10 @@ def predict_stream(stream: Stream, baseline: Baseline) -> Prediction:
 
 
 def score_baselines(
-    stream: Stream, ours: Answers, baselines: Mapping[str, Baseline]
+    stream: Stream,
+    ours: Answers,
+    baselines: Mapping[str, Baseline],
+    policies: Sequence[Policy] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Figures of the baselines on the same stream.
 
@@ -124,6 +142,8 @@ def score_baselines(
         What the policy said about all of it.
     baselines
         Fresh learners by name.
+    policies
+        As in `predict_stream`.
 
     Returns
     -------
@@ -137,7 +157,7 @@ def score_baselines(
     share = metrics.coverage(ours.verdicts)
     found = {}
     for name, baseline in baselines.items():
-        said = predict_stream(stream, baseline)
+        said = predict_stream(stream, baseline, policies)
         answers = Answers(ours.truth, said.labels, said.confidence)
         found[name] = {
             "covered": metrics.macro_f1(ours.truth[covered], said.labels[covered]),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from vepa.bench.baselines import make_baselines
+from vepa.bench.baselines.asked.opening import open_asking
+from vepa.bench.baselines.asked.settings import AskedSettings
 from vepa.bench.prequential import Prequential, start
 from vepa.bench.processes import Progress, run_each
 from vepa.bench.scores import score, score_baselines, worked_off
 from vepa.bench.streams import StreamSettings
 from vepa.bench.views import stream_in_view, view_of
 from vepa.corpus.events import EventTable
+from vepa.errors import BudgetError
 from vepa.evolution import update
 from vepa.evolution.proposers import Counted, proposer
 from vepa.evolution.settings import EvolutionSettings, Gates
@@ -46,6 +49,8 @@ class TrialSettings(BaseModel):
         Of the updates.
     baselines
         Families of baselines; none by default.
+    asked
+        Who is asked by the families that ask a language model.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,6 +61,7 @@ class TrialSettings(BaseModel):
     gates: Gates = Gates()
     evolution: EvolutionSettings = EvolutionSettings()
     baselines: tuple[str, ...] = ()
+    asked: AskedSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +77,7 @@ class Trial:
     settings
         Of the trial.
     desk
-        Where the answers of a model that proposes are kept, and its share of the budget.
+        Where the answers of models are kept, and the trial's share of the budgets.
     """
 
     key: tuple[str, str, int]
@@ -83,10 +89,20 @@ class Trial:
 def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, Any]:
     """Run one trial; its figures (see `vepa.bench.scores`), `start40` and `baselines`.
 
-    Where a model proposes, `model` says what that took (see `ModelProposer.figures`).
+    Where a model proposes, `model` says what that took (see `ModelProposer.figures`); `asked` says
+    it of the model that baselines ask (see `Asking.figures`).
+
+    Raises
+    ------
+    BudgetError
+        When the baselines have used up their share: nothing stands in for the model.
     """
     _, view, seed = trial.key
     settings = trial.settings
+    asking = None
+    if settings.asked is not None:  # first: what is wrong with it shows before the work
+        opened = open_asking(settings.asked, trial.desk)
+        asking = replace(opened, verify=settings.evolution.verify)
     stream = stream_in_view(
         trial.tables, settings.stream, seed, view=view, masked=settings.mask_unknown
     )
@@ -101,7 +117,8 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
     ours = worked_off(stream, loop.outcomes)
     begun = start(stream, judge, evolution, labels=START_LABELS, evolve=evolve)
     visible = view_of(view).fields(stream.table.schema, view)
-    learners = make_baselines(settings.baselines, stream.table.schema, visible, seed)
+    learners = make_baselines(settings.baselines, stream.table.schema, visible, seed, asking)
+    policies = [outcome.before for outcome in loop.outcomes]
     return {
         "seed": seed,
         **score(stream, loop.outcomes),
@@ -109,8 +126,9 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
         "policy_hash": loop.current.policy_hash,
         "wrong_feedback": loop.outcomes[-1].record.get("wrong_feedback"),
         "curve": ours.curve(),
-        "baselines": score_baselines(stream, ours, learners),
+        "baselines": score_baselines(stream, ours, learners, policies),
         **({"model": source.figures()} if isinstance(source, Counted) else {}),
+        **({"asked": asking.figures()} if asking is not None else {}),
     }
 
 
@@ -132,5 +150,39 @@ def run_trials(
     ------
     RunError
         When a process dies.
+    BudgetError
+        When baselines have used up the share of a trial. The others are finished first, so that
+        all that they may ask is answered and kept.
     """
-    return run_each(run_trial, trials, jobs=jobs, progress=progress)
+    return _whole(run_each(_outcome, trials, jobs=jobs, progress=progress), trials)
+
+
+def _outcome(trial: Trial, progress: Progress) -> dict[str, Any] | BudgetError:
+    """A used-up budget as a result: it ends no other trial."""
+    try:
+        return run_trial(trial, progress)
+    except BudgetError as error:
+        return error
+
+
+def _whole(
+    found: Sequence[dict[str, Any] | BudgetError], trials: Sequence[Trial]
+) -> list[dict[str, Any]]:
+    """The figures, when every trial has them."""
+    short = [each for each in found if isinstance(each, BudgetError)]
+    if short:
+        desk = trials[0].desk
+        kept = None if desk is None else desk.answers
+        told = (
+            "nothing is kept, since no folder for answers was named"
+            if kept is None
+            else f"every answer so far is kept in {kept}: the same command goes on from there, and "
+            "pays for none of them again"
+        )
+        raise BudgetError(
+            f"the budget of the baselines ran out in {len(short)} of {len(found)} trials, so no "
+            f"figure is told; {short[0]}; {told}",
+            short[0].budget,
+            short[0].owner,
+        )
+    return [each for each in found if not isinstance(each, BudgetError)]

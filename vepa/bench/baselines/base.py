@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from vepa.corpus.events import EventTable
 from vepa.policy.matching import REFUSE
+from vepa.policy.policy import Policy
 from vepa.policy.schema import Schema
 
-__all__ = ["Baseline", "Codes", "Floats", "Prediction", "Refit", "constant"]
+__all__ = ["Advised", "Baseline", "Codes", "Floats", "Prediction", "Refit", "constant"]
 
 Codes = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
@@ -35,6 +36,15 @@ class Baseline(Protocol):
 
     def predict(self, events: EventTable) -> Prediction:
         """Labels for a batch, from the feedback so far; the events carry none."""
+        ...
+
+
+@runtime_checkable
+class Advised(Protocol):
+    """A baseline that is given the policy of each round before it is asked about it."""
+
+    def advise(self, policy: Policy) -> None:
+        """The policy that decides the next round."""
         ...
 
 

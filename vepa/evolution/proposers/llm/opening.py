@@ -13,7 +13,7 @@ from vepa.llm.ledger import Totals
 from vepa.llm.prompts import load_prompt
 from vepa.project import Project
 
-__all__ = ["Desk", "open_model_proposer", "spent_by"]
+__all__ = ["Desk", "open_model_proposer", "recordings_of", "spent_by"]
 
 _LEDGER, _ANSWERS = "ledger.jsonl", "answers.sqlite"
 
@@ -87,7 +87,7 @@ def open_model_proposer(
         ledger=None if ledger is None else ledger.tagged(**tags),
         cache=None if answers is None else AnswerCache(answers),
         script=script,
-        recorded=_recordings(settings.model, project),
+        recorded=recordings_of(settings.model, project),
         otherwise=settings.otherwise,
     )
     return ModelProposer(model, settings, load_prompt(project, TEMPLATE), budget)
@@ -113,7 +113,7 @@ def _budget(settings: LLMSettings, desk: Desk) -> Budget:
     )
 
 
-def _recordings(name: str, project: Project) -> Path | None:
+def recordings_of(name: str, project: Project) -> Path | None:
     """The folder of recordings that has this one, by the order of the project's places."""
     kind, _, rest = name.partition("/")
     if kind != "recorded":

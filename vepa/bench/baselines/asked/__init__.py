@@ -1,0 +1,1 @@
+"""Baselines that a language model drives."""
