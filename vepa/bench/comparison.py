@@ -18,6 +18,10 @@ _NAMES = {
     "hoeffding": "Hoeffding tree",
     "hoeffding_tuned": "Hoeffding tree, tuned",
     "lookup": "look-up",
+    "no_memory": "LLM without memory",
+    "judge": "VEPA, then LLM judge",
+    "agrail": "AGrail",
+    "lisa": "LiSA-style",
 }
 #: Figure -> what people read.
 FIGURES = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,6 @@ from vepa.cli.inputs import SchemaOption, schema_of
 
 if TYPE_CHECKING:
     from vepa.bench.results import BenchSettings
-    from vepa.bench.streams import FlipTarget
     from vepa.evolution.proposers.llm.opening import Desk
 
 __all__ = ["app"]
@@ -24,10 +23,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-#: Settings whose option has another name.
-_OPTIONS = {"shift": "mixed", "views": "view", "evolution": "proposer"}
 
 
 @app.callback()
@@ -121,8 +116,36 @@ def run(
         ),
     ] = "on",
     baselines: Annotated[
-        str, typer.Option(metavar="NAMES", help="hoeffding, ripper, forest, lookup; by comma.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="hoeffding, ripper, forest, lookup; asking a model: no_memory, judge, agrail, "
+            "lisa; by comma.",
+        ),
     ] = "",
+    judge: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Who is asked by baselines (docs/baselines.md)."),
+    ] = None,
+    judge_settings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Settings of that model (YAML).")
+    ] = None,
+    judge_tokens: Annotated[
+        int | None, typer.Option(min=0, help="The baselines' budget of tokens, for all seeds.")
+    ] = None,
+    judge_dollars: Annotated[
+        float | None, typer.Option(min=0, help="Their budget of US dollars, likewise.")
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="An embedding model, or hashing/N, for baselines with a memory.",
+        ),
+    ] = None,
+    embedder_settings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Settings of the embedder (YAML).")
+    ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="Score each file alone.")] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes; as many as seeds and processors allow.")
@@ -151,20 +174,38 @@ def run(
     were allowed; safe refused: likewise. Surest, as many: a baseline on the events that it is
     surest of.
 
-    With --proposer llm every answer of the model is kept, so the same command pays for nothing
-    twice. Where the budget is used up, the run goes on without the model and says so.
+    Every answer of a model is kept, so the same command pays for nothing twice. Where the budget of
+    the proposer is used up, the run goes on without it and says so; where that of the baselines is,
+    the run ends, since nothing stands in for them.
     """
-    from vepa.cli.bench_models import desk_of, model_options, tell_forecast
+    from vepa.cli.bench_models import desk_of, tell_forecast
+    from vepa.cli.bench_settings import (
+        asked_options,
+        bench_settings,
+        model_options,
+        names_of,
+        target_of,
+    )
 
     llm = model_options(proposer, model, model_settings, questions, max_tokens, max_dollars)
-    settings = _settings(
+    families = names_of(baselines)
+    asked = asked_options(
+        families,
+        judge,
+        judge_settings,
+        embedder,
+        embedder_settings,
+        judge_tokens,
+        judge_dollars,
+    )
+    settings = bench_settings(
         {
             "trial": {
                 "stream": {
                     "rounds": rounds,
                     "feedback": feedback,
                     "flip": flip,
-                    "target": _target(flip_target),
+                    "target": target_of(flip_target),
                     "shift": mixed,
                 },
                 "mask_unknown": mask_unknown,
@@ -180,16 +221,17 @@ def run(
                     "proposer": proposer,
                     "llm": llm,
                 },
-                "baselines": _names(baselines),
+                "baselines": families,
+                "asked": asked,
             },
-            "views": _names(view),
+            "views": names_of(view),
             "seeds": seeds,
             "first_seed": first_seed,
             "separate": separate,
         }
     )
     if dry_run:
-        tell_forecast(Output(json), settings, len(events), schema_of(schema), project)
+        tell_forecast(Output(json), settings, events, schema_of(schema), project)
         return
     desk = desk_of(settings, cache, project)
     _run(events, schema, settings, jobs, out, Output(json), desk)
@@ -228,50 +270,6 @@ def _run(
     out.document(document)
     if not out.json:
         show(out, document)
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _target(text: str | None) -> FlipTarget | None:
-    from vepa.bench.streams import FlipTarget
-    from vepa.errors import SettingError, Where
-
-    if text is None:
-        return None
-    slice_, _, share = text.rpartition(":")
-    key, equals, value = slice_.partition("=")
-    try:
-        if not (key and equals):
-            raise ValueError
-        return FlipTarget(key=key, value=value, share=float(share))
-    except ValueError:
-        raise SettingError(
-            f"{text!r} is no slice with a share from 0 to 1",
-            where=Where(field="--flip-target"),
-            remedy="KEY=VALUE:SHARE, such as 'risk_type=Prompt Injection:0.4'",
-        ) from None
-
-
-def _settings(given: Mapping[str, Any]) -> BenchSettings:
-    from pydantic import ValidationError
-
-    from vepa.bench.results import BenchSettings
-    from vepa.errors import SettingError, Where
-    from vepa.policy.document import complaint
-
-    try:
-        return BenchSettings.model_validate(given)
-    except ValidationError as error:
-        path, message = complaint(error)
-        name = "_".join(map(str, path[path.index("gates") + 1 :] if "gates" in path else path[-1:]))
-        option = _OPTIONS.get(name, name)
-        raise SettingError(
-            message,
-            where=Where(field=f"--{option.replace('_', '-')}"),
-            remedy="see `vepa bench run --help`",
-        ) from None
 
 
 @contextmanager

@@ -1,64 +1,25 @@
-"""The model behind `vepa bench run --proposer llm`: its options, and what it would cost."""
+"""The models behind `vepa bench run`: where answers are kept, and what they would cost."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vepa.cli.console import Output
 
 if TYPE_CHECKING:
+    from vepa.bench.baselines.asked.forecast import AskedForecast
     from vepa.bench.results import BenchSettings
+    from vepa.evolution.proposers.llm.forecast import Forecast
     from vepa.evolution.proposers.llm.opening import Desk
     from vepa.policy.schema import Schema
 
-__all__ = ["desk_of", "model_options", "tell_forecast"]
-
-
-def model_options(
-    proposer: str,
-    model: str | None,
-    settings: Path | None,
-    questions: int | None,
-    tokens: int | None,
-    dollars: float | None,
-) -> dict[str, Any] | None:
-    """The block `evolution.llm` that the options ask for; None where none of them is given.
-
-    Raises
-    ------
-    SettingError
-        When a proposer that asks a model has none, or an option is for a model that nobody asks.
-    """
-    from vepa.errors import SettingError, Where
-
-    limits = {"questions": questions, "tokens": tokens, "dollars": dollars}
-    given: dict[str, Any] = {name: each for name, each in limits.items() if each is not None}
-    asks = "llm" in proposer.split("+")
-    if model is None and not asks and settings is None and not given:
-        return None
-    if not asks:
-        raise SettingError(
-            f"the proposer {proposer!r} asks no model",
-            where=Where(field="--proposer"),
-            remedy="choose llm or induction+llm, or leave the options of the model out",
-        )
-    if model is None:
-        raise SettingError(
-            f"the proposer {proposer!r} needs a model",
-            where=Where(field="--model"),
-            remedy="name one, such as openai/…, anthropic/… or recorded/… (docs/models.md)",
-        )
-    if settings is not None:
-        from vepa.cli.parse_models import settings_of
-
-        given["settings"] = settings_of(settings)
-    return {"model": model, **given}
+__all__ = ["desk_of", "tell_forecast"]
 
 
 def desk_of(settings: BenchSettings, cache: Path | None, project: Path | None) -> Desk | None:
-    """Where a model's answers are kept; None where none is asked."""
-    if not settings.trial.evolution.asks_a_model:
+    """Where the answers of models are kept; None where none is asked."""
+    if not settings.trial.evolution.asks_a_model and settings.trial.asked is None:
         return None
     from vepa.evolution.proposers.llm.opening import Desk
     from vepa.project import Project
@@ -68,38 +29,97 @@ def desk_of(settings: BenchSettings, cache: Path | None, project: Path | None) -
 
 
 def tell_forecast(
-    out: Output, settings: BenchSettings, files: int, schema: Schema, project: Path | None
+    out: Output,
+    settings: BenchSettings,
+    events: list[Path],
+    schema: Schema,
+    project: Path | None,
 ) -> None:
-    """What a benchmark would do and what its model would take at most; nothing is sent."""
+    """What a benchmark would do and what its models would take at most; nothing is sent."""
     from dataclasses import asdict
 
     from vepa.cli.findings import counted
     from vepa.evolution.proposers.llm.forecast import forecast
 
-    trials = settings.seeds * len(settings.views) * (files if settings.separate else 1)
+    trials = settings.seeds * len(settings.views) * (len(events) if settings.separate else 1)
     # One update a round, and the one of the first 40 labels.
     updates = trials * (settings.trial.stream.rounds + 1)
     found = forecast(settings.trial.evolution, schema, updates, project)
+    asked = _forecast_asked(settings, events, schema, project)
     told = {"dry_run": True, "trials": trials, "updates": updates}
-    out.document({**told, "model": None if found is None else asdict(found)})
+    model = {"model": None if found is None else asdict(found)}
+    out.document({**told, **model, **({} if asked is None else {"asked": asdict(asked)})})
     if out.json:
         return
     patches = settings.trial.evolution.patches
     out.text(f"{counted(trials, 'trial')}, {updates:,} updates, at most {patches} patches in each")
-    if found is None:
+    if found is None and asked is None:
         out.text("no model is asked")
-        return
-    price = "price not known" if found.dollars is None else f"{found.dollars:.2f} USD"
+    if found is not None:
+        _tell_proposer(out, found)
+    if asked is not None:
+        _tell_asked(out, asked)
+
+
+def _forecast_asked(
+    settings: BenchSettings, events: list[Path], schema: Schema, project: Path | None
+) -> AskedForecast | None:
+    if settings.trial.asked is None:
+        return None
+    from vepa.bench.baselines.asked.forecast import forecast_asked
+    from vepa.corpus.events import read_events
+
+    sizes = [len(read_events(path, schema)) for path in events]
+    streams = sizes if settings.separate else [sum(sizes)]
+    trials = streams * (settings.seeds * len(settings.views))
+    return forecast_asked(settings.trial, schema, trials, project)
+
+
+def _tell_proposer(out: Output, found: Forecast) -> None:
     out.text(
         f"at most {found.questions:,} questions to {found.model}: {found.prompt:,} tokens to read, "
-        f"{found.completion:,} to write, {price}; answers that are kept already cost nothing"
+        f"{found.completion:,} to write, {_price(found.dollars)}; answers that are kept already "
+        "cost nothing"
     )
-    out.text(f"budget: {_budget(found.budget_tokens, found.budget_dollars)}")
+    limits = _limits(found.budget_tokens, found.budget_dollars)
+    out.text(
+        "budget: none; --max-tokens and --max-dollars set one"
+        if limits is None
+        else f"budget: {limits}, an even share for every trial; what is left goes without it"
+    )
 
 
-def _budget(tokens: int | None, dollars: float | None) -> str:
+def _tell_asked(out: Output, found: AskedForecast) -> None:
+    from vepa.bench.baselines.asked.forecast import ASSUMED_RULES
+    from vepa.bench.comparison import method_name
+
+    rows = [
+        (method_name(name), f"{load.calls:,}", f"{load.prompt:,}", f"{load.completion:,}")
+        for name, load in found.families.items()
+    ]
+    heads = ("baseline", "questions, at most", "tokens to read", "tokens to write")
+    out.table(heads, rows, title=f"baselines, asked of {found.model}")
+    vectors = f", {found.texts:,} texts to {found.embedder}" if found.texts else ""
+    out.text(
+        f"together at most {found.calls:,} questions{vectors}, {_price(found.dollars)}; the same "
+        "question is paid for once"
+    )
+    if "judge" in found.families:
+        out.text(f"assumed: a policy of {ASSUMED_RULES} active rules, which nothing limits")
+    limits = _limits(found.budget_tokens, found.budget_dollars)
+    out.text(
+        "their budget: none; --judge-tokens and --judge-dollars set one"
+        if limits is None
+        else f"their budget: {limits}, an even share for every trial; where one is used up the run "
+        "ends, its answers kept"
+    )
+
+
+def _price(dollars: float | None) -> str:
+    return "price not known" if dollars is None else f"{dollars:.2f} USD"
+
+
+def _limits(tokens: int | None, dollars: float | None) -> str | None:
     limits = [] if tokens is None else [f"{tokens:,} tokens"]
     limits += [] if dollars is None else [f"{dollars:.2f} USD"]
-    if not limits:
-        return "none; --max-tokens and --max-dollars set one"
-    return f"{' and '.join(limits)}, an even share for every trial; what is left goes without it"
+    return " and ".join(limits) or None

@@ -46,6 +46,8 @@ def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
         rows.append(("wrong feedback, estimated", _spread(figures["wrong_feedback"], alone)))
     if "model" in figures:
         rows.append(("questions to the model", _model(figures["model"], len(figures["by_seed"]))))
+    if "asked" in figures:
+        rows.append(("questions of the baselines", _taken(figures["asked"])))
     if "gap" in figures:
         best = figures["baselines"]["lookup"]["field"]
         rows.append((f"above the look-up on {best}", _spread(figures["gap"], alone)))
@@ -55,13 +57,17 @@ def _show_figures(out: Output, figures: Mapping[str, Any], title: str) -> None:
 
 
 def _model(taken: Mapping[str, Any], seeds: int) -> str:
-    told = (
-        f"{taken['questions']:,}, {taken['kept']:,} of them answered before; "
-        f"{taken['tokens']:,} tokens, {taken['dollars']:.4f} USD"
-    )
+    told = _taken(taken)
     if taken["ended"]:
         told += f"; BUDGET USED UP in {taken['ended']} of {seeds} seeds, which went on without it"
     return told
+
+
+def _taken(taken: Mapping[str, Any]) -> str:
+    return (
+        f"{taken['questions']:,}, {taken['kept']:,} of them answered before; "
+        f"{taken['tokens']:,} tokens, {taken['dollars']:.4f} USD"
+    )
 
 
 def _show_baselines(out: Output, figures: Mapping[str, Any], alone: bool) -> None:
