@@ -264,6 +264,8 @@ class Report(_Part):
     ----------
     title
         For people.
+    notes
+        What holds of all experiments.
     experiments
         In the order of the catalogue.
     command
@@ -275,6 +277,7 @@ class Report(_Part):
     """
 
     title: str
+    notes: tuple[str, ...] = ()
     experiments: tuple[Experiment, ...]
     command: str
     versions: Mapping[str, str]

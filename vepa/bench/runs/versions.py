@@ -13,10 +13,12 @@ from vepa.files import canonical_json, sha256_of
 from vepa.llm.prompts import load_prompt
 from vepa.project import Project
 
-__all__ = ["code_sha256", "prompt_version", "versions"]
+__all__ = ["code_of", "code_sha256", "prompt_version", "versions"]
 
-#: Parts of the package that a run's products depend on.
+#: Parts of the package that a run's products depend on; rooms of the bench in `_APART` are not
+#: among them.
 _PARTS = ("errors.py", "files.py", "policy", "corpus", "evolution", "bench")
+_APART = ("bench/experiments", "bench/synth")
 _KINDS = {".py", ".yaml", ".j2", ".css"}
 #: Packages whose version may change a product.
 _PACKAGES = (
@@ -42,13 +44,30 @@ def code_sha256(*more: str) -> str:
     more
         Parts of the package that only these products depend on, such as `llm`.
     """
+    return code_of((*_PARTS, *more), _APART)
+
+
+@lru_cache(maxsize=4)
+def code_of(parts: tuple[str, ...], apart: tuple[str, ...] = ()) -> str:
+    """Hash over name and content of the files of parts of the package.
+
+    Parameters
+    ----------
+    parts
+        Files and folders, relative to the package.
+    apart
+        Folders within them that are left out.
+    """
     package = Path(__file__).resolve().parents[2]
     files: dict[str, str] = {}
-    for part in (*_PARTS, *more):
+    for part in parts:
         place = package / part
         for path in [place] if place.is_file() else sorted(place.rglob("*")):
+            name = path.relative_to(package).as_posix()
+            if name.startswith(tuple(f"{folder}/" for folder in apart)):
+                continue
             if path.suffix in _KINDS and path.is_file():
-                files[path.relative_to(package).as_posix()] = sha256_of(path.read_bytes())
+                files[name] = sha256_of(path.read_bytes())
     return sha256_of(canonical_json(files))
 
 

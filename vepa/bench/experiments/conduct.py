@@ -1,0 +1,150 @@
+"""Playing what a plan takes, in processes, and working out the report."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vepa.bench.experiments.document import Report
+from vepa.bench.experiments.keeping import Play, PlayStore
+from vepa.bench.experiments.measures import Resamples
+from vepa.bench.experiments.planning import Options, Plan
+from vepa.bench.experiments.plays import PolicyMethod, perform
+from vepa.bench.experiments.working_out import work_out
+from vepa.bench.processes import Progress, run_each
+from vepa.bench.runs.versions import versions
+from vepa.corpus.events import EventTable
+from vepa.evolution.proposers.llm.opening import Desk
+
+__all__ = ["Job", "jobs_of", "perform_job", "play_all", "report_of"]
+
+#: Where a model's answers and the ledger lie, beside the plays.
+_ASKED = "asked"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A play that is missing, with all that it takes to play it elsewhere.
+
+    Attributes
+    ----------
+    play
+        What is played.
+    tables
+        The events of its condition.
+    folder
+        Of the plays.
+    desk
+        For a play that asks a model.
+    """
+
+    play: Play
+    tables: tuple[EventTable, ...]
+    folder: Path
+    desk: Desk | None = None
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that it takes: what progress counts."""
+        return self.play.condition.stream.rounds
+
+
+def jobs_of(plan: Plan, folder: Path, project: Path | None = None) -> list[Job]:
+    """The plays of a plan that are not there yet; those that take longest first.
+
+    Plays that ask a model come last, so that an empty budget keeps nobody else from playing. Each
+    of them may take an even share of the budget.
+    """
+    store = PlayStore(folder)
+    asked = sum(plan.asks(play) for play in plan.distinct)
+    desk = Desk(folder / _ASKED, share=1 / asked, project=project) if asked else None
+    jobs = [
+        Job(
+            play,
+            tuple(plan.tables[name] for name in play.condition.events),
+            folder,
+            desk if plan.asks(play) else None,
+        )
+        for play in plan.distinct
+        if not store.has(play)
+    ]
+    return sorted(jobs, key=lambda job: (job.desk is not None, -_effort(job), job.play.key))
+
+
+def _effort(job: Job) -> float:
+    """A guess at how long a play takes, so that no long one starts last."""
+    method = job.play.method
+    slow = isinstance(method, PolicyMethod) and "paper" not in method.authority
+    return job.rounds * sum(len(table) for table in job.tables) * (5.0 if slow else 1.0)
+
+
+def perform_job(job: Job, progress: Progress = lambda _: None) -> str:
+    """Play, and keep the answers; the play's key. Nothing is sent back but that."""
+    play = job.play
+    found = perform(play.condition, play.method, play.seed, job.tables, job.desk, progress)
+    PlayStore(job.folder).write(play, found)
+    return play.key
+
+
+def play_all(
+    jobs: Sequence[Job], *, workers: int = 1, progress: Progress = lambda _: None
+) -> list[str]:
+    """Play every job; the keys. What is finished is kept, whatever ends this.
+
+    Raises
+    ------
+    RunError
+        When a process dies.
+    InputError, ModelError, BudgetError
+        As the play raises it.
+    """
+    asking = [job for job in jobs if job.desk is not None]
+    others = [job for job in jobs if job.desk is None]
+    keys = run_each(perform_job, others, jobs=workers, progress=progress)
+    return keys + run_each(perform_job, asking, jobs=workers, progress=progress)
+
+
+def report_of(
+    plan: Plan,
+    folder: Path,
+    command: Sequence[str],
+    tell: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Work out every experiment of a plan whose plays are all there.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    folder
+        Of the plays.
+    command
+        Words of the command that makes this again, without `--only`.
+    tell
+        Called with the name of each experiment before it is worked out.
+    """
+    store, resamples = PlayStore(folder), dict[str, Resamples]()
+    found = []
+    for name in plan.experiments:
+        tell(name)
+        words = [*command, "--only", name]
+        found.append(work_out(name, plan, store, shlex.join(words), resamples))
+    only = ["--only", ",".join(plan.options.only)] if plan.options.only else []
+    return Report(
+        title=plan.catalogue.title,
+        notes=plan.catalogue.notes,
+        experiments=tuple(found),
+        command=shlex.join([*command, *only]),
+        versions=versions(),
+        config=_config(plan.options),
+    )
+
+
+def _config(options: Options) -> dict[str, object]:
+    return {
+        "seeds": list(options.shuffles),
+        "models": {role: cast.model for role, cast in options.cast.items()},
+        "embedder": options.embedder,
+    }

@@ -1,0 +1,383 @@
+"""From plays to the document of an experiment: tables, figures, the source beside us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from vepa.bench import metrics
+from vepa.bench.experiments import beside
+from vepa.bench.experiments.catalogue import ConditionSpec, ExperimentSpec, FigureSpec
+from vepa.bench.experiments.document import (
+    Cell,
+    Column,
+    Experiment,
+    Figure,
+    Missing,
+    Point,
+    Row,
+    Series,
+    Table,
+)
+from vepa.bench.experiments.findings import findings
+from vepa.bench.experiments.keeping import PlayStore
+from vepa.bench.experiments.measures import (
+    MEASURES,
+    ROUND_MEASURES,
+    Resamples,
+    cell,
+    difference,
+)
+from vepa.bench.experiments.planning import Plan
+from vepa.bench.experiments.plays import Answered
+from vepa.bench.scores import CURVE
+
+__all__ = ["Worked", "work_out"]
+
+#: Seed by seed.
+Answers = Sequence[Answered]
+
+
+@dataclass
+class Worked:
+    """An experiment while it is worked out: what was answered where.
+
+    Attributes
+    ----------
+    name, spec
+        Of the catalogue.
+    plan
+        All plays, and what is missing.
+    answers
+        (condition, method) -> answers seed by seed, of the variant that is shown.
+    """
+
+    name: str
+    spec: ExperimentSpec
+    plan: Plan
+    answers: dict[tuple[str, str], Answers] = field(default_factory=dict)
+    _resamples: dict[str, Resamples] = field(default_factory=dict)
+
+    def title(self, method: str) -> str:
+        """A method, for people."""
+        return self.plan.catalogue.methods[method].title
+
+    def condition(self, spec: ConditionSpec) -> str:
+        """A condition, for people."""
+        return spec.title or self.plan.catalogue.streams[spec.stream].title
+
+    def reference(self, condition: str) -> Answers | None:
+        """The answers of the policy that learners are compared with under a condition."""
+        return self.answers.get((condition, self.spec.against))
+
+    def resamples(self, condition: str) -> Resamples:
+        """Of the events of a condition, drawn once for each data set."""
+        place = next(each for each in self.spec.conditions if each.name == condition)
+        size = sum(
+            len(self.plan.tables[name]) for name in self.plan.catalogue.streams[place.stream].events
+        )
+        key = str(size)
+        if key not in self._resamples:
+            self._resamples[key] = Resamples(size)
+        return self._resamples[key]
+
+    def cell(self, condition: str, method: str, measure: str) -> Cell | None:
+        """A figure; None where it was not run, or has none."""
+        plays, reference = self.answers.get((condition, method)), self.reference(condition)
+        if plays is None or reference is None:
+            return None
+        return cell(MEASURES[measure], plays, reference, self.resamples(condition))
+
+    def difference(self, measure: str, one: tuple[str, str], other: tuple[str, str]) -> Cell | None:
+        """The figure at one place less that at another, each (condition, method)."""
+        pairs = []
+        for condition, method in (one, other):
+            plays, reference = self.answers.get((condition, method)), self.reference(condition)
+            if plays is None or reference is None:
+                return None
+            pairs.append((plays, reference))
+        return difference(MEASURES[measure], pairs[0], pairs[1], self.resamples(one[0]))
+
+    def needs(self, condition: str, method: str) -> str:
+        """What a place needs; empty where it was played."""
+        return self.plan.needs.get((self.name, condition, method), "")
+
+
+def work_out(
+    name: str, plan: Plan, store: PlayStore, command: str, resamples: dict[str, Resamples]
+) -> Experiment:
+    """The document of one experiment, from plays that are all there.
+
+    Parameters
+    ----------
+    name
+        Of the experiment.
+    plan, store
+        Its plays.
+    command
+        What makes it again.
+    resamples
+        Shared between experiments, by size of the data set; grows.
+
+    Raises
+    ------
+    RunError
+        When a play is missing.
+    """
+    spec = plan.experiments[name]
+    worked = Worked(name, spec, plan, _resamples=resamples)
+    for condition in spec.conditions:
+        for method in spec.methods:
+            plays = plan.plays.get((name, condition.name, method))
+            if plays is not None:
+                found = [store.read(play) for play in plays]
+                worked.answers[condition.name, method] = _variant(worked, method, found)
+    played = [play for place, found in plan.plays.items() if place[0] == name for play in found]
+    events = {event: play.events[event] for play in played for event in play.condition.events}
+    return Experiment(
+        name=name,
+        title=spec.title,
+        question=spec.question,
+        place=spec.place,
+        command=command,
+        tables=tuple(_tables(worked)),
+        figures=tuple(_figure(worked, figure) for figure in spec.figures if _drawable(worked)),
+        beside=tuple(beside.compared(worked, each) for each in spec.beside),
+        missing=tuple(_missing(worked)),
+        findings=tuple(findings(worked)),
+        notes=spec.notes,
+        hashes={**dict(sorted(events.items())), "plays": store.digest(played)},
+    )
+
+
+def _variant(worked: Worked, method: str, plays: Sequence[Mapping[str, Answered]]) -> Answers:
+    """The answers of the variant that is shown; `best` by the mean of F1 on all events."""
+    wanted = worked.plan.catalogue.methods[method].variant
+    names = list(plays[0])
+    if wanted is None or wanted == "best":
+        measure = MEASURES["full_f1"]
+
+        def mean(name: str) -> float:
+            return float(np.mean([measure.of(play[name], play[name]) for play in plays]))
+
+        wanted = max(names, key=lambda name: (mean(name), name)) if len(names) > 1 else names[0]
+    return [play[wanted] for play in plays]
+
+
+def _rows(worked: Worked) -> Iterator[tuple[ConditionSpec, str, Row]]:
+    for condition in worked.spec.conditions:
+        for method in worked.spec.methods:
+            yield (
+                condition,
+                method,
+                Row(
+                    condition=worked.condition(condition),
+                    condition_key=condition.name,
+                    method=worked.title(method),
+                    method_key=method,
+                    needs=worked.needs(condition.name, method),
+                ),
+            )
+
+
+def _tables(worked: Worked) -> Iterator[Table]:
+    columns = tuple(
+        Column(key=key, label=MEASURES[key].label, unit=MEASURES[key].unit, help=MEASURES[key].help)
+        for key in worked.spec.measures
+    )
+    rows, less = [], []
+    against = worked.spec.against
+    for condition, method, row in _rows(worked):
+        cells = {
+            key: found
+            for key in worked.spec.measures
+            if (found := worked.cell(condition.name, method, key)) is not None
+        }
+        rows.append(row.model_copy(update={"cells": cells}))
+        if method != against and cells:
+            apart = {
+                key: found
+                for key in cells
+                if (found := _apart(worked, key, condition.name, method)) is not None
+            }
+            less.append(row.model_copy(update={"cells": apart}))
+    yield Table(name="figures", title="Figures", columns=columns, rows=tuple(rows))
+    if less:
+        yield Table(
+            name="differences",
+            title=f"Less {worked.title(against)}",
+            columns=columns,
+            rows=tuple(less),
+            note="Paired by shuffle and event: the interval is that of the difference.",
+        )
+
+
+def _apart(worked: Worked, measure: str, condition: str, method: str) -> Cell | None:
+    against = (condition, worked.spec.against)
+    return worked.difference(measure, (condition, method), against)
+
+
+def _missing(worked: Worked) -> Iterator[Missing]:
+    by_need: dict[tuple[str, str], list[str]] = {}
+    for condition, method, row in _rows(worked):
+        if row.needs:
+            stream = worked.plan.catalogue.streams[condition.stream]
+            # A stream without events is missing once, not once a method.
+            whole = row.needs == stream.needs
+            what = row.condition if whole else worked.title(method)
+            by_need.setdefault((what, row.needs), []).append(row.condition)
+    for what, needs in by_need:
+        yield Missing(what=what, needs=needs)
+
+
+def _drawable(worked: Worked) -> bool:
+    return bool(worked.answers)
+
+
+def _figure(worked: Worked, spec: FigureSpec) -> Figure:
+    methods = [m for m in (spec.methods or worked.spec.methods) if _played(worked, m)]
+    if spec.kind == "conditions":
+        return _dots(worked, spec, methods)
+    if spec.kind == "levels":
+        return _levels(worked, spec, methods)
+    if spec.kind == "rounds":
+        return _rounds(worked, spec, methods)
+    return _risk(worked, spec, methods)
+
+
+def _played(worked: Worked, method: str) -> bool:
+    return any(key[1] == method for key in worked.answers)
+
+
+def _dots(worked: Worked, spec: FigureSpec, methods: Sequence[str]) -> Figure:
+    conditions = [c for c in worked.spec.conditions if worked.reference(c.name) is not None]
+    series = []
+    for method in methods:
+        points = []
+        for at, condition in enumerate(conditions):
+            found = worked.cell(condition.name, method, spec.measure)
+            if found is not None:
+                points.append(_point(float(at), found))
+        if points:
+            series.append(Series(name=worked.title(method), style=method, points=tuple(points)))
+    measure = MEASURES[spec.measure]
+    return Figure(
+        name=spec.name,
+        title=spec.title,
+        kind="dots",
+        x_label="",
+        y_label=measure.label,
+        unit=measure.unit,
+        series=tuple(series),
+        groups=tuple(worked.condition(c) for c in conditions),
+        band=_BAND,
+        marks=spec.marks,
+    )
+
+
+def _levels(worked: Worked, spec: FigureSpec, methods: Sequence[str]) -> Figure:
+    measure = MEASURES[spec.measure]
+    series = []
+    for method in methods:
+        points = [
+            _point(condition.x, found)
+            for condition in sorted(
+                (c for c in worked.spec.conditions if c.x is not None), key=lambda c: c.x or 0.0
+            )
+            if condition.x is not None
+            and (found := worked.cell(condition.name, method, spec.measure)) is not None
+        ]
+        if points:
+            series.append(Series(name=worked.title(method), style=method, points=tuple(points)))
+    return Figure(
+        name=spec.name,
+        title=spec.title,
+        kind="lines",
+        x_label=spec.x_label,
+        y_label=measure.label,
+        unit=measure.unit,
+        series=tuple(series),
+        band=_BAND,
+        marks=spec.marks,
+    )
+
+
+#: What bands and bars stand for.
+_BAND = "95 % interval of the mean (events resampled), or one deviation over shuffles without one"
+_SPREAD = "one deviation over shuffles"
+
+
+def _point(x: float, found: Cell) -> Point:
+    low, high = found.low, found.high
+    if low is None or high is None:
+        low, high = found.mean - found.sd, found.mean + found.sd
+    return Point(x=x, y=found.mean, low=low, high=high)
+
+
+def _rounds(worked: Worked, spec: FigureSpec, methods: Sequence[str]) -> Figure:
+    condition = spec.condition or worked.spec.conditions[0].name
+    label, unit, values = ROUND_MEASURES[spec.measure]
+    series = []
+    for method in methods:
+        plays = worked.answers.get((condition, method))
+        if plays is None or not values(plays[0]):
+            continue
+        by_seed = np.array([values(play) for play in plays])
+        series.append(_curve(worked, method, range(1, by_seed.shape[1] + 1), by_seed))
+    return Figure(
+        name=spec.name,
+        title=spec.title,
+        kind="lines",
+        x_label="round",
+        y_label=label,
+        unit=unit,
+        series=tuple(series),
+        band=_SPREAD,
+        marks=spec.marks,
+    )
+
+
+def _risk(worked: Worked, spec: FigureSpec, methods: Sequence[str]) -> Figure:
+    condition = spec.condition or worked.spec.conditions[0].name
+    series = []
+    for method in methods:
+        plays = worked.answers.get((condition, method))
+        if plays is None:
+            continue
+        curves = [_risk_curve(play) for play in plays]
+        shared = sorted(set.intersection(*(set(curve) for curve in curves)))
+        if shared:
+            by_seed = np.array([[curve[share] for share in shared] for curve in curves])
+            series.append(_curve(worked, method, [100.0 * share for share in shared], by_seed))
+    return Figure(
+        name=spec.name,
+        title=spec.title,
+        kind="lines",
+        x_label="coverage (%)",
+        y_label="wrong, of what is decided",
+        unit="percent",
+        series=tuple(series),
+        band=_SPREAD,
+    )
+
+
+def _risk_curve(play: Answered) -> dict[float, float]:
+    curve = metrics.risk_coverage(play.truth, play.verdicts, play.sure, CURVE)
+    return {point["coverage"]: point["risk"] for point in curve}
+
+
+def _curve(
+    worked: Worked,
+    method: str,
+    places: Sequence[float],
+    by_seed: npt.NDArray[np.float64],
+) -> Series:
+    means, sds = by_seed.mean(axis=0), by_seed.std(axis=0)
+    points = tuple(
+        Point(x=float(x), y=float(mean), low=float(mean - sd), high=float(mean + sd))
+        for x, mean, sd in zip(places, means, sds, strict=True)
+    )
+    return Series(name=worked.title(method), style=method, points=points)
