@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,4 +72,13 @@ class Raw:
     body: bytes
 
 
-Behaviour = Say | Data | Refuse | Fail | Cut | Slow | Raw
+@dataclass(frozen=True)
+class Vectors:
+    """An answer to a question for embeddings: rows as they are, or made of the texts."""
+
+    rows: Sequence[Any] | Callable[[str], Sequence[Any]]
+    #: Last row first, each with its index.
+    backwards: bool = False
+
+
+Behaviour = Say | Vectors | Data | Refuse | Fail | Cut | Slow | Raw

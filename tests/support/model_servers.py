@@ -5,8 +5,8 @@
 
 Behaviours are used up in order; then the last one goes on for ever. A function of what was seen
 may stand in their place. One server speaks both formats, at `server.openai` and
-`server.anthropic`. It records headers and bodies, and counts requests and tokens of the answers
-that it sent whole.
+`server.anthropic`; the former has embeddings too (`Vectors`). It records headers and bodies, and
+counts requests and tokens of the answers that it sent whole.
 """
 
 from __future__ import annotations
@@ -21,8 +21,14 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from behaviours import FAKE_KEY, Behaviour, Cut, Data, Fail, Raw, Refuse, Say, Slow
-from wire_formats import anthropic_events, anthropic_whole, openai_events, openai_whole
+from behaviours import FAKE_KEY, Behaviour, Cut, Data, Fail, Raw, Refuse, Say, Slow, Vectors
+from wire_formats import (
+    anthropic_events,
+    anthropic_whole,
+    openai_events,
+    openai_vectors,
+    openai_whole,
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ __all__ = [
     "Say",
     "Seen",
     "Slow",
+    "Vectors",
 ]
 
 Plan = Sequence[Behaviour] | Callable[[Seen], Behaviour]
@@ -155,7 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        wire = "anthropic" if self.path.endswith("/messages") else "openai"
+        kinds = {"messages": "anthropic", "embeddings": "embeddings"}
+        wire = kinds.get(self.path.rpartition("/")[2], "openai")
         seen, behaviour = self.told.note(wire, headers, raw)
         try:
             self._answer(seen, behaviour)
@@ -173,6 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.told.sleep(behaviour.before)
         pause = behaviour.each if isinstance(behaviour, Slow) else 0.0
         cut = behaviour.where if isinstance(behaviour, Cut) else ""
+        if seen.wire == "embeddings":
+            return self._embedded(seen, behaviour, pause, bool(cut))
         spoken = _spoken(behaviour, seen)
         prompt, completion = len(seen.raw) // 4, len(str(spoken)) // 4 + 1
         late = isinstance(behaviour, Slow) and behaviour.each > 0
@@ -190,6 +200,16 @@ class _Handler(BaseHTTPRequestHandler):
         if done and late:
             self.told.count(prompt, completion)
         return None
+
+    def _embedded(self, seen: Seen, behaviour: Behaviour, pause: float, cut: bool) -> None:
+        told = behaviour if isinstance(behaviour, Vectors) else Vectors(lambda _: [1.0, 0.0])
+        texts = seen.body["input"]
+        rows = list(map(told.rows, texts)) if callable(told.rows) else list(told.rows)
+        prompt = len(seen.raw) // 4
+        if not cut:
+            self.told.count(prompt, 0)
+        data = openai_vectors(seen.body, rows, told.backwards, prompt)
+        self._whole(200, json.dumps(data).encode(), pause=pause, cut=cut)
 
     def _fail(self, seen: Seen, failure: Fail) -> None:
         fault = {"message": failure.message, "type": failure.code, "code": failure.code}

@@ -68,6 +68,18 @@ def openai_whole(
     }
 
 
+def openai_vectors(
+    body: dict[str, Any], rows: list[Any], backwards: bool, prompt: int
+) -> dict[str, Any]:
+    """A list of embeddings."""
+    data = [
+        {"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)
+    ]
+    usage = {"prompt_tokens": prompt, "total_tokens": prompt}
+    listed = data[::-1] if backwards else data
+    return {"object": "list", "data": listed, "model": body["model"], "usage": usage}
+
+
 def openai_events(
     body: dict[str, Any], number: int, spoken: dict[str, Any], prompt: int, completion: int
 ) -> list[str]:

@@ -3,6 +3,7 @@
 from vepa.llm.budget import Budget
 from vepa.llm.cache import AnswerCache
 from vepa.llm.door import open_model
+from vepa.llm.embedding import Embedder, open_embedder
 from vepa.llm.ledger import Ledger
 from vepa.llm.messages import (
     Item,
@@ -23,6 +24,7 @@ from vepa.llm.settings import ModelSettings, Prices, Rates
 __all__ = [
     "AnswerCache",
     "Budget",
+    "Embedder",
     "Item",
     "Ledger",
     "Manifest",
@@ -41,5 +43,6 @@ __all__ = [
     "Usage",
     "count_tokens",
     "estimate",
+    "open_embedder",
     "open_model",
 ]

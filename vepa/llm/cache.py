@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from vepa.errors import InputError, Where
@@ -50,17 +51,10 @@ class AnswerCache:
 
     def get(self, key: str) -> ModelReply | None:
         """The answer, at no cost and marked `cache`; None when there is none."""
-        try:
-            row = (
-                self._database()
-                .execute("SELECT answer FROM answers WHERE key = ?", (key,))
-                .fetchone()
-            )
-        except sqlite3.Error as error:
-            raise self._unusable(error) from None
-        if row is None:
+        text = self.read(key)
+        if text is None:
             return None
-        data = json.loads(row[0])
+        data = json.loads(text)
         return ModelReply(
             message=Message.model_validate(data["message"]),
             finish=data["finish"],
@@ -86,9 +80,27 @@ class AnswerCache:
                 "repaired": reply.repaired,
             }
         )
+        self.write({key: text})
+
+    def read(self, key: str) -> str | None:
+        """What is kept under a key, as it was written."""
         try:
-            self._database().execute(
-                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (key, text, time.time())
+            row = (
+                self._database()
+                .execute("SELECT answer FROM answers WHERE key = ?", (key,))
+                .fetchone()
+            )
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+        return None if row is None else str(row[0])
+
+    def write(self, kept: Mapping[str, str]) -> None:
+        """Keep texts under their keys; the first for a key stays."""
+        made = time.time()
+        try:
+            self._database().executemany(
+                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)",
+                [(key, text, made) for key, text in kept.items()],
             )
         except sqlite3.Error as error:
             raise self._unusable(error) from None

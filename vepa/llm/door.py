@@ -108,16 +108,10 @@ def _backend(
                 "episodes; elsewhere name a real or a recorded model",
             )
         return ScriptedModel(name, script)
-    from vepa.llm.prices import price_known
+    from vepa.llm.prices import check_price
     from vepa.llm.provider import ProviderModel
 
-    if budget is not None and budget.counts_dollars and not price_known(name, settings):
-        raise SettingError(
-            f"{name}: a budget of dollars is set, and the price of this model is not known",
-            where=Where(field="prices"),
-            remedy="give `prices: {prompt: …, completion: …}` (US dollars a million tokens, 0 for "
-            "a model of your own) in the model's settings, or budget tokens instead",
-        )
+    check_price(name, settings, budget)
     model = ProviderModel(name, settings, budget)
     return model if cache is None else CachedModel(model, settings, cache)
 

@@ -70,6 +70,8 @@ def _load() -> Any:
     # A parameter that a provider does not take is an error, not dropped.
     module.drop_params = False
     module.num_retries = 0
+    # Its call for embeddings takes a 0 that it is given for no number, and this one instead.
+    module.DEFAULT_MAX_RETRIES = 0
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         logger.setLevel(max(logger.level, logging.CRITICAL if "LLM" in name else logging.WARNING))

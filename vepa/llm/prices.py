@@ -9,11 +9,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vepa.errors import MissingExtraError
+from vepa.errors import MissingExtraError, SettingError, Where
+from vepa.llm.budget import Budget
 from vepa.llm.messages import ModelRequest
 from vepa.llm.settings import ModelSettings
 
-__all__ = ["count_tokens", "dollars_of", "estimate", "price_known", "supports"]
+__all__ = [
+    "check_price",
+    "count_tokens",
+    "dollars_of",
+    "estimate",
+    "guess_tokens",
+    "mode_of",
+    "price_known",
+    "supports",
+]
 
 _MAP = "model_prices_and_context_window_backup.json"
 _OFFLINE = ("scripted/", "recorded/")
@@ -26,6 +36,7 @@ _PIECES = re.compile(
 _NO_WORD = 24
 _A_MESSAGE, _A_TOOL, _A_REQUEST = 8, 24, 16
 _LONG = 200_000
+_EMBEDDING = "embedding"
 
 
 def count_tokens(request: ModelRequest, model: str) -> int:  # noqa: ARG001 - see below
@@ -56,6 +67,11 @@ def count_tokens(request: ModelRequest, model: str) -> int:  # noqa: ARG001 - se
     fixed = _A_REQUEST + _A_MESSAGE * len(request.messages)
     fixed += _A_TOOL * (len(request.tools) + (request.shape is not None))
     return fixed + sum(_guess(text) for text in texts)
+
+
+def guess_tokens(text: str) -> int:
+    """Tokens of a text alone, guessed like those of a request."""
+    return _guess(text)
 
 
 @lru_cache(maxsize=1024)  # a conversation is sent again with every step
@@ -114,6 +130,8 @@ def estimate(
     long = "_above_200k_tokens" if prompt_tokens > _LONG else ""
     prompt = entry.get(f"input_cost_per_token{long}", entry.get("input_cost_per_token"))
     completion = entry.get(f"output_cost_per_token{long}", entry.get("output_cost_per_token"))
+    if completion is None and entry.get("mode") == _EMBEDDING:
+        completion = 0.0  # nothing is written, and some entries leave it out
     if prompt is None or completion is None:
         return None
     if batch:
@@ -125,6 +143,17 @@ def estimate(
 def price_known(model: str, settings: ModelSettings | None = None) -> bool:
     """Whether `estimate` has a price."""
     return estimate(model, 1, 1, settings) is not None
+
+
+def check_price(model: str, settings: ModelSettings, budget: Budget | None) -> None:
+    """Raise `SettingError` where a budget of dollars meets a model without a known price."""
+    if budget is not None and budget.counts_dollars and not price_known(model, settings):
+        raise SettingError(
+            f"{model}: a budget of dollars is set, and the price of this model is not known",
+            where=Where(field="prices"),
+            remedy="give `prices: {prompt: …, completion: …}` (US dollars a million tokens, 0 for "
+            "a model of your own) in the model's settings, or budget tokens instead",
+        )
 
 
 def dollars_of(
@@ -164,6 +193,12 @@ def _reckoned(model: str, prompt: int, completion: int, usage: Any) -> float | N
 def supports(model: str, what: str) -> bool:
     """Whether the price map says that a model has something, such as `response_schema`."""
     return bool((_entry(model) or {}).get(f"supports_{what}"))
+
+
+def mode_of(model: str) -> str | None:
+    """What a model is for, by the price map (`chat`, `embedding`, …); None without an entry."""
+    found = (_entry(model) or {}).get("mode")
+    return None if found is None else str(found)
 
 
 def _entry(model: str) -> dict[str, Any] | None:

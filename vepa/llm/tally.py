@@ -33,7 +33,7 @@ class Tally:
     dollars: float | None = 0.0
     requests: int = 0
     lost: int = 0
-    source: Literal["provider", "scripted", "recorded", "cache"] = "provider"
+    source: Literal["provider", "scripted", "recorded", "cache", "hashing"] = "provider"
 
     def add(self, prompt: int, completion: int, dollars: float | None) -> None:
         """Count one whole answer."""
