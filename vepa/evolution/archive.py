@@ -1,15 +1,18 @@
-"""The example archives: everything that feedback has ever shown, whole."""
+"""The example archives: what feedback has shown, whole or as fewer examples with weights."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from vepa.corpus.events import EventTable
+from vepa.evolution.sampling import CONTEXT, EXAMPLES, Units, numbers
 from vepa.evolution.standing import Standing
 from vepa.files import sha256_of
 from vepa.policy.authority import Authority
-from vepa.policy.bitsets import ExampleIndex, pack, unpack
+from vepa.policy.bitsets import ExampleIndex, WeightIndex, pack
 from vepa.policy.event import Unit
 from vepa.policy.matching import ABSTAIN, ALLOW, REFUSE
 from vepa.policy.policy import Policy
@@ -17,6 +20,8 @@ from vepa.policy.rule import Evidence, Rule
 from vepa.policy.schema import Schema
 
 __all__ = ["Archive"]
+
+Flags = npt.NDArray[np.bool_]
 
 
 class Archive:
@@ -32,6 +37,16 @@ class Archive:
         True where the active policy was wrong or abstained when it decided, shape (examples,).
     context
         Events that were seen and got no feedback; a proposer may look at them, nothing counts them.
+    weights
+        How many arrivals each example stands for, shape (examples,); None where each is one.
+    numbers
+        The smallest number of the units that each example stands for (`vepa.evolution.sampling`).
+    units, context_units
+        What a search would look at of the examples and of the context.
+    whole
+        The archive that counts; another one where this is what a search looks at of it.
+    places
+        Where each example of a sample lies in the whole, shape (examples,).
     """
 
     def __init__(self, schema: Schema, unit: Unit = "trajectory"):
@@ -39,9 +54,17 @@ class Archive:
         self.context = EventTable.empty(schema, unit)
         self.rounds = np.zeros(0, dtype=np.int32)
         self.failed = np.zeros(0, dtype=np.bool_)
+        self.weights: npt.NDArray[np.int64] | None = None
+        self.numbers = np.zeros(0, dtype=np.uint64)
+        self.units, self.context_units = Units.none(EXAMPLES), Units.none(CONTEXT)
+        self.whole = self
+        self.places = np.zeros(0, dtype=np.int64)
         self._index: ExampleIndex | None = None
-        self._held_out: int | None = None
-        self._searched: Archive | None = None
+        self._sides = np.zeros(0, dtype=np.bool_)
+        self._bits: dict[str, int] = {}
+        self._counted: dict[tuple[object, bool, int], int] = {}
+        self._seen: dict[bool, Archive] = {}
+        self._count: Callable[[int], int] | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -68,11 +91,25 @@ class Archive:
         """
         if context is not None:
             hidden = context.with_labels(np.full(len(context), ABSTAIN, dtype=np.int8))
+            coming = np.arange(len(hidden), dtype=np.int64) + len(self.context)
             self.context = EventTable.concat([self.context, hidden])
+            self.context_units = self.context_units.and_new(coming)
+        size, more = len(self), len(examples)
+        failed = verdicts != examples.labels
+        arrivals = np.arange(more, dtype=np.int64) + self.units.arrived
+        self.units = self.units.and_new(np.arange(more, dtype=np.int64) + size)
+        self.numbers = np.concatenate([self.numbers, numbers(arrivals, EXAMPLES)])
+        if self.weights is not None:
+            self.weights = np.concatenate([self.weights, np.ones(more, dtype=np.int64)])
         self.table = EventTable.concat([self.table, examples])
-        self.rounds = np.concatenate([self.rounds, np.full(len(examples), round, dtype=np.int32)])
-        self.failed = np.concatenate([self.failed, verdicts != examples.labels])
-        self._index = self._held_out = self._searched = None
+        self.rounds = np.concatenate([self.rounds, np.full(more, round, dtype=np.int32)])
+        self.failed = np.concatenate([self.failed, failed])
+        if self._index is not None:
+            self._index = self._index.grown(examples.codes)
+        new = {"allow": examples.labels == ALLOW, "refuse": examples.labels == REFUSE}
+        new["failed"] = failed
+        self._bits = {name: old | pack(new[name]) << size for name, old in self._bits.items()}
+        self._counted, self._seen, self._count = {}, {}, None
 
     @property
     def index(self) -> ExampleIndex:
@@ -84,17 +121,31 @@ class Archive:
     @property
     def allow(self) -> int:
         """Bit set of the examples labelled `allow`."""
-        return pack(self.table.labels == ALLOW)
+        return self._flags("allow", lambda: self.table.labels == ALLOW)
 
     @property
     def refuse(self) -> int:
         """Bit set of the examples labelled `refuse`."""
-        return pack(self.table.labels == REFUSE)
+        return self._flags("refuse", lambda: self.table.labels == REFUSE)
 
     @property
     def failures(self) -> int:
         """Bit set of the failures."""
-        return pack(self.failed)
+        return self._flags("failed", lambda: self.failed)
+
+    def _flags(self, name: str, made: Callable[[], Flags]) -> int:
+        """A bit set that is packed once, and grows by what is added."""
+        if name not in self._bits:
+            self._bits[name] = pack(made())
+        return self._bits[name]
+
+    @property
+    def count(self) -> Callable[[int], int]:
+        """How many arrivals the examples in a bit set stand for."""
+        if self._count is None:
+            known = self.weights
+            self._count = int.bit_count if known is None else WeightIndex(known).total
+        return self._count
 
     @property
     def held_out(self) -> int:
@@ -102,32 +153,60 @@ class Archive:
 
         An example is on one side for good, whatever came before or after it.
         """
-        if self._held_out is None:
-            sides = [sha256_of(name.encode())[-1] in "13579bdf" for name in self.table.ids]
-            self._held_out = pack(np.array(sides, dtype=np.bool_))
-        return self._held_out
+        return pack(self.sides)
+
+    @property
+    def sides(self) -> Flags:
+        """The same as booleans, shape (examples,)."""
+        ids = self.table.ids[len(self._sides) :]
+        new = [sha256_of(name.encode())[-1] in "13579bdf" for name in ids]
+        self._sides = np.concatenate([self._sides, np.array(new, dtype=np.bool_)])
+        return self._sides
 
     def counted(self, authority: Authority, born: int) -> int:
         """Bit set of the examples that count for a rule which was proposed in round `born`."""
-        members = 0
-        for number in np.unique(self.rounds):
-            if authority.counts(int(number), born):
-                members |= pack(self.rounds == number)
-        return members & self.held_out if authority.parts else members
+        key = (authority.counts, authority.parts, born)
+        members = self._counted.get(key)
+        if members is None:
+            counting = [n for n in np.unique(self.rounds) if authority.counts(int(n), born)]
+            members = pack(np.isin(self.rounds, counting))
+            members = self._counted[key] = members & self.held_out if authority.parts else members
+        return members
 
     def searched(self, authority: Authority) -> Archive:
-        """The archive as a search for rules may see it; this one, but for `held-out`.
+        """The archive as a search for rules may see it; this one, where it may see it all.
 
-        There the examples that are kept for authority lose their labels.
+        A large archive is seen as a sample: an ordinary archive, whose `whole` is this one. Under
+        `held-out` the examples that are kept for authority lose their labels.
         """
         if not authority.parts:
-            return self
-        if self._searched is None:
-            self._searched = self._without_held_out()
-        return self._searched
+            return self.sampled()
+        if True not in self._seen:
+            seen = self.sampled()
+            found = seen._without_held_out()
+            if seen is not self:
+                found.whole = self._without_held_out()
+                place = np.cumsum(~self.sides) - 1
+                found.places = place[seen.places[~seen.sides]]
+            self._seen[True] = found
+        return self._seen[True]
+
+    def sampled(self) -> Archive:
+        """What a search looks at; this archive, where that is all of it."""
+        units, others = self.units, self.context_units
+        if False not in self._seen:
+            small = len(units.rows) == len(self) and len(others.rows) == len(self.context)
+            if self.whole is not self or (small and self.weights is None):
+                return self
+            found = Archive(self.table.schema, self.table.unit)
+            found.table, found.context = self.table.take(units.rows), self.context.take(others.rows)
+            found.rounds, found.failed = self.rounds[units.rows], self.failed[units.rows]
+            found.whole, found.places = self, units.rows
+            self._seen[False] = found
+        return self._seen[False]
 
     def _without_held_out(self) -> Archive:
-        shown = ~unpack(self.held_out, len(self))
+        shown = ~self.sides
         hidden = self.table.take(np.flatnonzero(~shown))
         found = Archive(self.table.schema, self.table.unit)
         found.context = self.context
@@ -138,6 +217,8 @@ class Archive:
             hidden,
         )
         found.rounds, found.failed = self.rounds[shown], self.failed[shown]
+        found.weights = None if self.weights is None else self.weights[shown]
+        found._seen[False] = found
         return found
 
     def standing(self, authority: Authority) -> Standing:

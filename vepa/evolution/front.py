@@ -13,7 +13,7 @@ from vepa.evolution.archive import Archive
 from vepa.evolution.origin import dated, spared
 from vepa.evolution.proposers import Proposer, Request, proposer
 from vepa.evolution.proposers.base import Malformed, Rejection
-from vepa.evolution.scoring import BelievedScorer, Score, Scorer
+from vepa.evolution.scoring import BelievedScorer, Score, Scorer, outcome
 from vepa.evolution.settings import EvolutionSettings
 from vepa.policy.authority import Authority
 from vepa.policy.feedback import Feedback
@@ -102,7 +102,7 @@ class Search:
         self.scorer = (
             BelievedScorer(self.archive, clash=clash)
             if authority.corrects
-            else Scorer(self.archive, settings.preservation, clash)
+            else Scorer(self.archive.whole, settings.preservation, clash)
         )
         self.standing = self.archive.standing(authority)
         self._support: dict[Any, bool] = {}
@@ -161,7 +161,7 @@ class Search:
         """Whether all that is known would do for authority, whatever the mode lets count."""
         known = self._support.get(rule.key)
         if known is None:
-            evidence = self.standing.of(rule.decision, rule.masks, self.scorer.index.all)
+            evidence = self.standing.of(rule.decision, rule.masks)
             known = self.authority.active(rule.decision, evidence)
             self._support[rule.key] = known
         return known
@@ -182,12 +182,13 @@ class Search:
         return self.rng.choice(open_)
 
     def _request(self, base: Candidate) -> Request:
-        decided = self.scorer.outcome(self._counted(base.policy))
-        right = decided.right(self.scorer.allow, self.scorer.refuse)
+        index, clash = self.archive.index, self.scorer.clash
+        decided = outcome(index, self._counted(base.policy), clash)
+        right = decided.right(self.archive.allow, self.archive.refuse)
         return Request(
             base.policy,
             self.archive,
-            self._packet(self.scorer.index.all & ~right),
+            self._packet(index.all & ~right),
             self._packet(right),
             self.authority,
             tuple(base.rejected),

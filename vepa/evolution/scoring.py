@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -86,7 +86,7 @@ class Scorer:
     Parameters
     ----------
     archive
-        All examples; never subsampled.
+        All examples, whatever their weights; never subsampled.
     weight
         Weight of lost correct examples (lambda).
     clash
@@ -96,7 +96,7 @@ class Scorer:
     def __init__(
         self, archive: Archive, weight: float, clash: Literal["abstain", "refuse"] = "abstain"
     ):
-        self.index = archive.index
+        self.index, self.count = archive.index, archive.count
         self.allow, self.refuse = archive.allow, archive.refuse
         self.failures = archive.failures
         self.correct = self.index.all & ~self.failures
@@ -111,10 +111,14 @@ class Scorer:
         """The score of the rules together, whatever their standing."""
         found = self.outcome(rules)
         right = found.right(self.allow, self.refuse)
-        repair = _share(right & self.failures, self.failures)
-        preservation = _share(right & self.correct, self.correct)
-        f1 = macro_f1(found, self.allow, self.refuse)
+        repair = self._share(right & self.failures, self.failures)
+        preservation = self._share(right & self.correct, self.correct)
+        f1 = macro_f1(found, self.allow, self.refuse, self.count)
         return Score(repair, preservation, f1, f1 - self.weight * (1.0 - preservation))
+
+    def _share(self, part: int, whole: int) -> float:
+        size = self.count(whole)
+        return self.count(part) / size if size else 1.0
 
 
 class BelievedScorer(Scorer):
@@ -130,7 +134,7 @@ class BelievedScorer(Scorer):
     Parameters
     ----------
     archive
-        All examples; never subsampled.
+        The examples that the committee has looked at: all of them, or a sample.
     cost
         Right decisions that one wrong decision outweighs; `error_cost` by default.
     clash
@@ -196,20 +200,17 @@ def outcome(
     return Outcome(allowed & ~both, refused & ~both if clash == "abstain" else refused)
 
 
-def macro_f1(found: Outcome, allow: int, refuse: int) -> float:
+def macro_f1(
+    found: Outcome, allow: int, refuse: int, count: Callable[[int], int] = int.bit_count
+) -> float:
     """Macro-averaged F1 of the two decisions; an abstention is a miss of its true class."""
     total = 0.0
     for decided, labelled in ((found.allowed, allow), (found.refused, refuse)):
-        hits = (decided & labelled).bit_count()
-        sizes = decided.bit_count() + labelled.bit_count()
+        hits = count(decided & labelled)
+        sizes = count(decided) + count(labelled)
         total += 2.0 * hits / sizes if sizes else 0.0
     return total / 2.0
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else 1.0
-
-
-def _share(part: int, whole: int) -> float:
-    size = whole.bit_count()
-    return part.bit_count() / size if size else 1.0

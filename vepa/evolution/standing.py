@@ -10,6 +10,9 @@ Neither lets a rule pass that feedback contradicts systematically: there the fir
 
 `early`: the committee's view of what a rule covers counts as a few examples more, never as more
 than feedback has shown.
+
+Counts are of all examples. Where the committee has looked at a sample only, the second reading is
+that of the sample, at the sample's own size n.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from vepa.evolution.beliefs import GRID, Beliefs, believe
 from vepa.policy.authority import Authority, Threshold, posterior
@@ -45,22 +49,29 @@ class Standing:
     Parameters
     ----------
     archive
-        The examples.
+        The examples, or a sample of them.
     authority
         Which of them count, and when they suffice.
+
+    Attributes
+    ----------
+    archive
+        All examples, which are counted.
+    seen
+        Those that the committee has looked at.
     """
 
     def __init__(self, archive: Archive, authority: Authority):
-        self.archive, self.authority = archive, authority
+        self.archive, self.seen, self.authority = archive.whole, archive.sampled(), authority
         self.beliefs: Beliefs | None = None
         if authority.corrects or authority.vouches:
-            self.beliefs = believe(archive.table, archive.context, authority.corrects)
+            self.beliefs = believe(self.seen.table, self.seen.context, authority.corrects)
             self._rates = tuple(
                 (float(weight), float(rho))
                 for weight, rho in zip(self.beliefs.wrong, GRID, strict=True)
                 if weight > UNLIKELY
             )
-        self._right = {"allow": archive.allow, "refuse": archive.refuse}
+        self._right = {"allow": self.archive.allow, "refuse": self.archive.refuse}
 
     @property
     def wrong_feedback(self) -> float | None:
@@ -75,14 +86,32 @@ class Standing:
         members = self.archive.counted(self.authority, born)
         return self.of(rule.decision, rule.masks, members)
 
-    def of(self, decision: RuleDecision, masks: Sequence[int], members: int) -> Evidence:
-        """The evidence of a conjunction on the examples in the bit set `members`."""
-        covered = self.archive.index.covered(masks) & members
-        support = (covered & self._right[decision]).bit_count()
-        against = covered.bit_count() - support
+    def of(
+        self, decision: RuleDecision, masks: Sequence[int], members: int | None = None
+    ) -> Evidence:
+        """The evidence of a conjunction on the examples in a bit set; on all by default."""
+        covered = self.archive.index.covered(masks)
+        if members is not None:
+            covered &= members
+        count = self.archive.count
+        support = count(covered & self._right[decision])
+        against = count(covered) - support
         if self.beliefs is None:
             return Evidence(support, against)
-        return Evidence(support, against, self._probability(decision, covered, support, against))
+        rows = self._looked_at(masks, covered, members)
+        return Evidence(support, against, self._probability(decision, rows, support, against))
+
+    def _looked_at(
+        self, masks: Sequence[int], covered: int, members: int | None
+    ) -> npt.NDArray[np.bool_]:
+        """Which of the examples that the committee has looked at are covered."""
+        seen = self.seen
+        if seen is self.archive:
+            return unpack(covered, len(seen))
+        found = unpack(seen.index.covered(masks), len(seen))
+        if members is not None:
+            found &= unpack(members, len(self.archive))[seen.places]
+        return found
 
     def judge(self, rule: Rule) -> Rule:
         """The rule with its evidence and the standing that follows from it."""
@@ -93,11 +122,15 @@ class Standing:
         return policy.with_rules(self.judge(rule) for rule in policy.rules)
 
     def _probability(
-        self, decision: RuleDecision, covered: int, support: int, against: int
+        self,
+        decision: RuleDecision,
+        covered: npt.NDArray[np.bool_],
+        support: int,
+        against: int,
     ) -> float:
         """That the rule is as precise on true labels as its gate asks."""
         assert self.beliefs is not None
-        rows = np.flatnonzero(unpack(covered, len(self.archive)))
+        rows = np.flatnonzero(covered)
         true, claim = self.beliefs.true[rows].sum(), self.beliefs.claimed[rows].sum()
         size = len(rows)
         if decision == "allow":

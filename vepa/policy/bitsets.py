@@ -9,6 +9,8 @@ same the other way round: one bit an example.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +18,10 @@ import numpy.typing as npt
 from vepa.policy.rule import Rule
 from vepa.policy.schema import Schema, bits
 
-__all__ = ["ExampleIndex", "RuleIndex", "bitset"]
+__all__ = ["ExampleIndex", "RuleIndex", "WeightIndex", "bitset", "pack", "unpack"]
+
+#: Bits of answers that an index of examples keeps, for conjunctions and for single fields each.
+KEPT_BITS = 1 << 28
 
 
 def bitset(positions: Iterable[int], size: int) -> int:
@@ -127,12 +132,24 @@ class RuleIndex:
 class ExampleIndex:
     """Bit sets over examples: which of them a conjunction covers.
 
+    What was asked once is kept, and an index that grows by more examples matches what was asked
+    before against the new ones alone: after a round only the rules that changed are matched anew.
+
     Parameters
     ----------
     schema
         The schema of the examples.
     codes
         Codes, shape (examples, fields), int8.
+
+    Attributes
+    ----------
+    size
+        Number of examples.
+    all
+        The bit set of all of them.
+    having
+        `having[field][code]`: the examples that have the value.
     """
 
     def __init__(self, schema: Schema, codes: npt.NDArray[np.int8]):
@@ -144,9 +161,63 @@ class ExampleIndex:
             for at, field in enumerate(schema.fields)
         ]
         self._any: dict[tuple[int, int], int] = {}
+        self._covered: dict[tuple[int, ...], int] = {}
+        self._before: _Before | None = None
+
+    def grown(self, codes: npt.NDArray[np.int8]) -> ExampleIndex:
+        """The index of these examples and of more; this one stays as it is.
+
+        Parameters
+        ----------
+        codes
+            Codes of the examples that come after, shape (more, fields), int8.
+        """
+        tail = ExampleIndex(self.schema, codes)
+        found = copy(tail)
+        found.size = self.size + tail.size
+        found.all = (1 << found.size) - 1
+        found.having = [
+            [old | new << self.size for old, new in zip(olds, news, strict=True)]
+            for olds, news in zip(self.having, tail.having, strict=True)
+        ]
+        found._any, found._covered = {}, {}
+        found._before = _Before(self.size, self._any, self._covered, tail)
+        return found
 
     def covered(self, masks: Sequence[int]) -> int:
         """The examples that the conjunction `masks` matches."""
+        key = tuple(masks)
+        known = self._covered.get(key)
+        if known is None:
+            before = self._before
+            old = before.covered.get(key) if before else None
+            if before is None or old is None:
+                known = self._match(key)
+            else:
+                known = old | before.tail.covered(key) << before.size
+            if len(self._covered) * self.size >= KEPT_BITS:
+                self._covered = {}
+            self._covered[key] = known
+        return known
+
+    def with_values(self, at: int, mask: int) -> int:
+        """The examples whose field `at` has one of the values in `mask`."""
+        known = self._any.get((at, mask))
+        if known is None:
+            before = self._before
+            old = before.any.get((at, mask)) if before else None
+            if before is None or old is None:
+                known = 0
+                for code in bits(mask):
+                    known |= self.having[at][code]
+            else:
+                known = old | before.tail.with_values(at, mask) << before.size
+            if len(self._any) * self.size >= KEPT_BITS:
+                self._any = {}
+            self._any[at, mask] = known
+        return known
+
+    def _match(self, masks: Sequence[int]) -> int:
         found = self.all
         for at, mask in enumerate(masks):
             if mask != self.schema.full[at]:
@@ -155,15 +226,33 @@ class ExampleIndex:
                     break
         return found
 
-    def with_values(self, at: int, mask: int) -> int:
-        """The examples whose field `at` has one of the values in `mask`."""
-        known = self._any.get((at, mask))
-        if known is None:
-            known = 0
-            for code in bits(mask):
-                known |= self.having[at][code]
-            self._any[at, mask] = known
-        return known
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Before:
+    """What an index knew before it grew: answers over the first `size` examples, and the rest."""
+
+    size: int
+    any: dict[tuple[int, int], int]
+    covered: dict[tuple[int, ...], int]
+    tail: ExampleIndex
+
+
+class WeightIndex:
+    """Sums of whole weights over bit sets: one bit set for each binary digit of the weights.
+
+    Parameters
+    ----------
+    weights
+        Of each example, at least 0, shape (examples,), int64.
+    """
+
+    def __init__(self, weights: npt.NDArray[np.int64]):
+        digits = int(weights.max()).bit_length() if len(weights) else 0
+        self.planes = tuple(pack((weights >> at & 1).astype(np.bool_)) for at in range(digits))
+
+    def total(self, members: int) -> int:
+        """The weight of the examples in a bit set."""
+        return sum((members & plane).bit_count() << at for at, plane in enumerate(self.planes))
 
 
 def pack(flags: npt.NDArray[np.bool_]) -> int:

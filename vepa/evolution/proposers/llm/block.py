@@ -88,12 +88,12 @@ def _rules(request: Request, tokens: int) -> list[str]:
 
 def _evidence(request: Request, rules: Sequence[Rule]) -> list[Evidence]:
     """What all known labels say of each rule, whatever counts for its authority."""
-    archive, found = request.archive, []
+    archive, found = request.archive.whole, []
     labelled = {"allow": archive.allow, "refuse": archive.refuse}
     for rule in rules:
         covered = archive.index.covered(rule.masks)
-        support = (covered & labelled[rule.decision]).bit_count()
-        found.append(Evidence(support, covered.bit_count() - support))
+        support = archive.count(covered & labelled[rule.decision])
+        found.append(Evidence(support, archive.count(covered) - support))
     return found
 
 
