@@ -27,6 +27,7 @@ from vepa.cli import (
     parse,
     personas,
     policy,
+    reproduce,
     run,
     schema,
     services,
@@ -88,6 +89,7 @@ app.command("annotate")(annotate.annotate)
 app.add_typer(arbitrate.app, name="arbitrate")
 app.command("agreement")(agreement.agreement)
 app.add_typer(corpus.app, name="corpus")
+app.command("reproduce")(reproduce.reproduce)
 app.command("import")(traces.import_traces)
 app.command("fetch")(fetch.fetch)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -250,6 +248,7 @@ def _run(
 
     from vepa.bench.results import run_bench
     from vepa.cli.bench_views import show
+    from vepa.cli.progress import rounds_bar
     from vepa.corpus.events import read_events
     from vepa.errors import SettingError
     from vepa.files import check_writable, name_of, write_output
@@ -262,7 +261,7 @@ def _run(
     space = schema_of(schema)
     tables = {name_of(path): read_events(path, space) for path in events}
     total = settings.trial.stream.rounds * settings.seeds * len(settings.views)
-    with _progress(total * (len(tables) if settings.separate else 1)) as progress:
+    with rounds_bar(total * (len(tables) if settings.separate else 1)) as progress:
         document = run_bench(tables, settings, jobs=jobs, progress=progress, desk=desk)
     if target is not None:
         write_output(target, dumps(document, indent=1, allow_nan=False) + "\n")
@@ -270,15 +269,3 @@ def _run(
     out.document(document)
     if not out.json:
         show(out, document)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("rounds", total=total)
-        yield lambda count: bar.advance(task, count)

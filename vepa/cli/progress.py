@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Steps"]
+__all__ = ["Count", "Steps", "rounds_bar"]
 
 _TASK_WIDTH = 100
 
@@ -138,3 +140,16 @@ class Count:
             elif not quiet:
                 sys.stderr.write(f"{self._done}/{self._total} {text}\n")
                 sys.stderr.flush()
+
+
+@contextmanager
+def rounds_bar(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar over the rounds of plays; a function that moves it on by so many."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("rounds", total=total)
+        yield lambda count: bar.advance(task, count)

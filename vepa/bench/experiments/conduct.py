@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from vepa.bench.experiments.catalogue import load_catalogue
 from vepa.bench.experiments.document import Report
 from vepa.bench.experiments.keeping import Play, PlayStore
 from vepa.bench.experiments.measures import Resamples
-from vepa.bench.experiments.planning import Options, Plan
+from vepa.bench.experiments.planning import Options, Plan, make_plan
 from vepa.bench.experiments.plays import PolicyMethod, perform
 from vepa.bench.experiments.working_out import work_out
 from vepa.bench.processes import Progress, run_each
 from vepa.bench.runs.versions import versions
 from vepa.corpus.events import EventTable
+from vepa.errors import RunError
 from vepa.evolution.proposers.llm.opening import Desk
+from vepa.files import canonical_json
 
-__all__ = ["Job", "jobs_of", "perform_job", "play_all", "report_of"]
+__all__ = ["Job", "jobs_of", "perform_job", "perform_named", "play_all", "report_of"]
 
 #: Where a model's answers and the ledger lie, beside the plays.
 _ASKED = "asked"
@@ -58,9 +64,14 @@ def jobs_of(plan: Plan, folder: Path, project: Path | None = None) -> list[Job]:
     of them may take an even share of the budget.
     """
     store = PlayStore(folder)
+    missing = [job for job in _every_job(plan, folder, project) if not store.has(job.play)]
+    return sorted(missing, key=lambda job: (job.desk is not None, -_effort(job), job.play.key))
+
+
+def _every_job(plan: Plan, folder: Path, project: Path | None) -> list[Job]:
     asked = sum(plan.asks(play) for play in plan.distinct)
     desk = Desk(folder / _ASKED, share=1 / asked, project=project) if asked else None
-    jobs = [
+    return [
         Job(
             play,
             tuple(plan.tables[name] for name in play.condition.events),
@@ -68,9 +79,7 @@ def jobs_of(plan: Plan, folder: Path, project: Path | None = None) -> list[Job]:
             desk if plan.asks(play) else None,
         )
         for play in plan.distinct
-        if not store.has(play)
     ]
-    return sorted(jobs, key=lambda job: (job.desk is not None, -_effort(job), job.play.key))
 
 
 def _effort(job: Job) -> float:
@@ -86,6 +95,39 @@ def perform_job(job: Job, progress: Progress = lambda _: None) -> str:
     found = perform(play.condition, play.method, play.seed, job.tables, job.desk, progress)
     PlayStore(job.folder).write(play, found)
     return play.key
+
+
+def perform_named(where: Mapping[str, Any], key: str) -> str:
+    """Play one of the plays of a plan, found by names alone; nothing where it is there.
+
+    Parameters
+    ----------
+    where
+        `catalogue`, `options`, `folder` and `project`, as JSON data.
+    key
+        Of the play.
+
+    Raises
+    ------
+    RunError
+        When the plan has no such play: code, packages or events differ from those of who asks.
+    """
+    job = _jobs_named(canonical_json(dict(where))).get(key)
+    if job is None:
+        raise RunError(
+            f"the play {key[:12]} is not one of this checkout's\n"
+            "  remedy: run workers on the same code, packages and events"
+        )
+    return key if PlayStore(job.folder).has(job.play) else perform_job(job)
+
+
+@lru_cache(maxsize=1)
+def _jobs_named(where: str) -> dict[str, Job]:
+    given = json.loads(where)
+    project = None if given["project"] is None else Path(given["project"])
+    options = Options.model_validate(given["options"])
+    plan = make_plan(load_catalogue(given["catalogue"]), options, project)
+    return {job.play.key: job for job in _every_job(plan, Path(given["folder"]), project)}
 
 
 def play_all(

@@ -98,13 +98,26 @@ class Row(_Part):
 
 
 class Table(_Part):
-    """Rows under the same columns."""
+    """Rows under the same columns.
+
+    Attributes
+    ----------
+    name
+        Stem of its file, unique among tables and figures of the experiment.
+    title, note
+        For people.
+    columns, rows
+        What it holds.
+    signed
+        Whether its figures are differences.
+    """
 
     name: str
     title: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: str = ""
+    signed: bool = False
 
 
 class Point(_Part):
