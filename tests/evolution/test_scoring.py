@@ -23,11 +23,17 @@ def archive(pairs):
     return found
 
 
-@pytest.mark.property
-@given(st.lists(st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1, -1])), max_size=40))
-def test_macro_f1_equals_that_of_scikit_learn(pairs):
-    from sklearn.metrics import f1_score  # 2 s to load, on every worker that collects this file
+@pytest.fixture(scope="module")
+def f1_score():
+    """Of scikit-learn: 2 s to load, so neither on collection nor within an example's deadline."""
+    from sklearn.metrics import f1_score
 
+    return f1_score
+
+
+@pytest.mark.property
+@given(pairs=st.lists(st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1, -1])), max_size=40))
+def test_macro_f1_equals_that_of_scikit_learn(f1_score, pairs):
     truth = np.array([label for label, _ in pairs], dtype=np.int8)
     verdicts = np.array([verdict for _, verdict in pairs], dtype=np.int8)
     found = macro_f1(
