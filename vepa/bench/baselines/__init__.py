@@ -108,6 +108,26 @@ def _judge(
     return {"judge": judge}
 
 
+def _lisa(
+    schema: Schema, fields: Sequence[str], _seed: int, asking: Asking | None
+) -> Mapping[str, Baseline]:
+    from vepa.bench.baselines.asked.lisa import LiSA
+    from vepa.bench.baselines.asked.lisa.writing import TEMPLATE
+
+    assert asking is not None
+    assert asking.embedder is not None
+    learner = LiSA(
+        schema,
+        fields,
+        judge=asking.judge,
+        model=asking.model,
+        prompt=asking.prompt(TEMPLATE),
+        embedder=asking.embedder,
+        concurrency=asking.concurrency,
+    )
+    return {"lisa": learner}
+
+
 #: A new family is one entry here and a module beside the others.
 FAMILIES: Mapping[str, Family] = {
     "hoeffding": Family(_hoeffding, ("river",)),
@@ -116,6 +136,7 @@ FAMILIES: Mapping[str, Family] = {
     "lookup": Family(_lookup),
     "no_memory": Family(_no_memory, asks=True),
     "judge": Family(_judge, asks=True),
+    "lisa": Family(_lisa, asks=True, embeds=True),
 }
 
 

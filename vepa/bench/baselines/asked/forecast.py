@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vepa.bench.baselines import FAMILIES
+from vepa.bench.baselines.asked.lisa.constants import REFRESH, SHOWN, WRITTEN
 from vepa.guard.fallback import question_of
 from vepa.guard.fallback.judge import TEMPLATE
 from vepa.llm.messages import Message, ModelRequest
@@ -24,6 +25,8 @@ __all__ = ["ASSUMED_RULES", "AskedForecast", "Load", "forecast_asked"]
 #: Active rules that `judge` is shown, and tokens of each: nothing limits them, so this is assumed.
 ASSUMED_RULES, _A_RULE = 40, 120
 _LOCAL = "hashing/"
+#: Tokens of a broad policy's title and description, cut at 680 characters.
+_WORDS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,23 @@ def _beside_rules(scale: Scale) -> Load:
     return Load(calls, calls * shown, calls * scale.answer_tokens)
 
 
+def _base_and_policies(scale: Scale) -> Load:
+    base = _each_event(scale)
+    refreshes = [min(scale.rounds, told // REFRESH) for told in scale.labels]
+    writes = WRITTEN * sum(refreshes)
+    # The instruction is about as long as the judge's, which the question about one event includes.
+    prompt = base.prompt + writes * (scale.question_tokens + SHOWN * 2 * scale.event_tokens)
+    return Load(
+        base.calls + writes,
+        prompt,
+        base.completion + writes * scale.answer_tokens,
+        base.calls + writes,
+        base.calls * scale.event_tokens + writes * _WORDS,
+    )
+
+
 _LOADS: Mapping[str, Callable[[Scale], Load]] = {
     "no_memory": _each_event,
     "judge": _beside_rules,
+    "lisa": _base_and_policies,
 }
