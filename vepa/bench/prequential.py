@@ -20,6 +20,7 @@ from vepa.bench.streams import Stream, StreamRound
 from vepa.bench.verdicts import decide
 from vepa.errors import RunError, UnitMismatchError, Where
 from vepa.evolution.archive import Archive
+from vepa.evolution.bounding import bounded
 from vepa.policy.authority import Authority
 from vepa.policy.policy import Policy
 
@@ -99,9 +100,10 @@ class Prequential:
     Attributes
     ----------
     archive
-        All feedback so far.
-    shown
-        Rows of the stream's table in the order of the archive.
+        All feedback so far, bounded where the settings say so.
+    shown, failed
+        Rows of the stream's table whose label was told, in the order of their arrival; whether the
+        policy that decided each of them failed on it, by what was told.
     outcomes
         One a finished round.
 
@@ -130,6 +132,7 @@ class Prequential:
             )
         self.archive = Archive(table.schema, table.unit)
         self.shown: Indices = np.zeros(0, dtype=np.intp)
+        self.failed: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
 
     @property
     def round(self) -> int:
@@ -209,13 +212,15 @@ class Prequential:
         unlabelled = self.stream.table.take(part.indices[~part.revealed])
         self.archive.add(self.stream.shown(part), said, part.number, unlabelled)
         self.shown = np.concatenate([self.shown, part.feedback])
+        self.failed = np.concatenate([self.failed, said != part.observed])
         return part, verdicts
 
     def _end(
         self, part: StreamRound, verdicts: Codes, after: Policy, record: Mapping[str, Any]
     ) -> RoundOutcome:
+        record = self._bound(after, record)
         truth = self.stream.table.labels
-        correct = self.shown[~self.archive.failed]
+        correct = self.shown[~self.failed]
         failures = part.feedback[verdicts[part.revealed] != part.observed]
         outcome = RoundOutcome(
             round=part.number,
@@ -235,6 +240,15 @@ class Prequential:
         self.current = after
         self.outcomes.append(outcome)
         return outcome
+
+    def _bound(self, after: Policy, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Let the archive keep as much as the settings allow; the record with what it stores."""
+        most = self.settings.archive
+        if most is None:
+            return record
+        self.archive = bounded(self.archive, most, after, self.authority)
+        stored = {"examples": len(self.archive), "context": len(self.archive.context)}
+        return {**record, "stored": stored}
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,10 @@ def run(
             help="on; or no verifier (an ablation), clashes answered by abstain or by refuse.",
         ),
     ] = "on",
+    archive: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Examples kept, at most; all by default (docs/scale.md)."),
+    ] = None,
     baselines: Annotated[
         str,
         typer.Option(
@@ -218,6 +222,7 @@ def run(
                     "verify": verify,
                     "proposer": proposer,
                     "llm": llm,
+                    "archive": archive,
                 },
                 "baselines": families,
                 "asked": asked,

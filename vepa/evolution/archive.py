@@ -221,6 +221,66 @@ class Archive:
         found._seen[False] = found
         return found
 
+    @property
+    def known_weights(self) -> npt.NDArray[np.int64]:
+        """How many arrivals each example stands for, shape (examples,)."""
+        return np.ones(len(self), dtype=np.int64) if self.weights is None else self.weights
+
+    def reduced(
+        self,
+        rows: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.int64],
+        numbers: npt.NDArray[np.uint64],
+        places: npt.NDArray[np.int64],
+    ) -> Archive:
+        """The archive with fewer examples (`vepa.evolution.bounding`).
+
+        Parameters
+        ----------
+        rows
+            The examples that stay, in ascending order.
+        weights, numbers
+            Of these; as the attributes.
+        places
+            For each example which of these stands for it, as far as a search may look at it.
+        """
+        found = self._copy()
+        found.table, found.rounds = self.table.take(rows), self.rounds[rows]
+        found.failed, found._sides = (
+            self.failed[rows],
+            self.sides[rows] if len(self._sides) else self._sides,
+        )
+        found.weights, found.numbers = weights, numbers
+        found.units = self.units.moved(places[self.units.rows])
+        return found
+
+    def with_units(self, units: Units) -> Archive:
+        """The archive of which a search looks at other units."""
+        found = self._copy()
+        found.units = units
+        return found
+
+    def with_context(self, most: int) -> Archive:
+        """The archive with the `most` events of context that a search would look at first."""
+        if len(self.context) <= most:
+            return self
+        units = self.context_units
+        if len(units.rows) > most:
+            units = units.below(int(np.sort(units.numbers)[most]))
+        found = self._copy()
+        found.context = self.context.take(units.rows)
+        found.context_units = units.moved(np.arange(len(units.rows)))
+        return found
+
+    def _copy(self) -> Archive:
+        """The same without what was worked out."""
+        found = Archive(self.table.schema, self.table.unit)
+        found.table, found.context = self.table, self.context
+        found.rounds, found.failed, found._sides = self.rounds, self.failed, self._sides
+        found.weights, found.numbers = self.weights, self.numbers
+        found.units, found.context_units = self.units, self.context_units
+        return found
+
     def standing(self, authority: Authority) -> Standing:
         """What rules may do under an authority, by all that is known."""
         return Standing(self, authority)

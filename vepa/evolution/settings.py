@@ -13,6 +13,8 @@ __all__ = ["EvolutionSettings", "GateSettings", "Gates"]
 
 #: A prior worth more examples than this is a mistake, and beyond what floats can work out.
 MAX_PRIOR = 1_000_000.0
+#: The fewest examples that an archive may be bounded to.
+LEAST_ARCHIVE = 100
 
 
 class GateSettings(BaseModel):
@@ -76,6 +78,9 @@ class EvolutionSettings(BaseModel):
         The model, for the proposers that ask one.
     packet
         Examples of each kind shown to a proposer, at most; scoring uses all.
+    archive
+        Labelled examples, and events without a label, that are kept from round to round, at most;
+        all when None (docs/scale.md).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -87,6 +92,7 @@ class EvolutionSettings(BaseModel):
     scored: Literal["supported", "all"] = "supported"
     proposer: str = "induction"
     packet: int = Field(default=400, ge=1)
+    archive: int | None = Field(default=None, ge=LEAST_ARCHIVE)
     llm: LLMSettings | None = None
 
     @property

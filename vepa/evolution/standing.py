@@ -33,7 +33,7 @@ from vepa.policy.rule import Evidence, Rule, RuleDecision
 if TYPE_CHECKING:  # pragma: no cover
     from vepa.evolution.archive import Archive
 
-__all__ = ["Standing"]
+__all__ = ["Standing", "born_of"]
 
 #: Examples after which the second reading weighs as much as the first.
 TRUST = 30.0
@@ -82,8 +82,7 @@ class Standing:
 
     def evidence(self, rule: Rule) -> Evidence:
         """What counts for and against a rule."""
-        born = rule.provenance.round if rule.provenance and rule.provenance.round else 0
-        members = self.archive.counted(self.authority, born)
+        members = self.archive.counted(self.authority, born_of(rule))
         return self.of(rule.decision, rule.masks, members)
 
     def of(
@@ -146,6 +145,11 @@ class Standing:
         second = posterior(cleaned, size + vouched - cleaned, threshold.target, threshold.prior)
         weight = size / (size + TRUST)
         return round((1.0 - weight) * first + weight * second, 6)
+
+
+def born_of(rule: Rule) -> int:
+    """The round in which a rule was proposed; 0 where nothing says so."""
+    return rule.provenance.round if rule.provenance and rule.provenance.round else 0
 
 
 @lru_cache(maxsize=100_000)
