@@ -16,12 +16,22 @@ def picture(
     parts: Iterable[Markup],
     width: float,
     height: float,
+    *,
+    style: str = "",
+    scale: float = 1.0,
 ) -> Markup:
-    """A whole picture, with a title and a description for readers who do not see it."""
+    """A whole picture, with a title and a description for readers who do not see it.
+
+    With a `style` it is a file that stands alone, shown `scale` times its own size.
+    """
+    alone = Markup(' xmlns="http://www.w3.org/2000/svg" width="{}" height="{}"').format(
+        _spelled(width * scale), _spelled(height * scale)
+    )
     return Markup(
-        '<svg class="{}" role="img" viewBox="0 0 {} {}" aria-label="{}. {}">'
-        "<title>{}</title><desc>{}</desc>{}</svg>"
+        '<svg{} class="{}" role="img" viewBox="0 0 {} {}" aria-label="{}. {}">'
+        "<title>{}</title><desc>{}</desc>{}{}</svg>"
     ).format(
+        alone if style else "",
         kind,
         _spelled(width),
         _spelled(height),
@@ -29,6 +39,7 @@ def picture(
         description,
         title,
         description,
+        Markup("<style>{}</style>").format(style) if style else "",
         Markup("").join(parts),
     )
 
