@@ -183,5 +183,7 @@ def _execution(numbers: Sequence[str], fields: Sequence[str]) -> Shape:
     look_up = {"tool": _one_of(TOOLS), "field": _one_of(fields), "values": values}
     called = _closed({"thought": _TEXT, "do": _one_of(["tool"]), **look_up})
     judged = _closed({"thought": _TEXT, "do": _one_of(["true", "false"])})
-    one = {"anyOf": [deleted, called, judged]}
-    return Shape(name="agrail_execute", schema_=_closed(dict.fromkeys(numbers, one)))
+    # Spelled once: the schema is a part of what is paid for.
+    schema = _closed({number: {"$ref": "#/$defs/deed"} for number in numbers})
+    schema["$defs"] = {"deed": {"anyOf": [deleted, called, judged]}}
+    return Shape(name="agrail_execute", schema_=schema)
