@@ -45,15 +45,25 @@ class Axis:
         return (at - low) / (high - low)
 
 
-def figure_axis(figure: Figure, most: int) -> Axis:
-    """The axis of a figure's values: all points, bands and marks of the source are on it."""
+def figure_axis(figure: Figure, most: int, *, snug: bool = False) -> Axis:
+    """The axis of a figure's values: all points, bands and marks of the source are on it.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    most
+        About how many ticks there is room for.
+    snug
+        Whether its ends may lie half way between two ticks.
+    """
     points = [point for one in figure.series for point in one.points]
     ends = [end for point in points for end in (point.low, point.high) if end is not None]
     values = [*(point.y for point in points), *ends, *figure.marks.values()]
     low, high = min(values, default=0.0), max(values, default=1.0)
     if figure.unit == "count" and 0 < low < high / 2:
         low = 0.0
-    return _even(low, high, most, figure.unit)
+    return _even(low, high, most, figure.unit, snug=snug)
 
 
 def number_axis(numbers: Iterable[float], most: int) -> Axis:
@@ -99,16 +109,16 @@ def cut(text: str, width: float, size: float) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _even(low: float, high: float, most: int, unit: Unit) -> Axis:
-    """An axis whose ends are ticks; a share does not leave 0 to 1 unless a figure does."""
+def _even(low: float, high: float, most: int, unit: Unit, *, snug: bool) -> Axis:
+    """An axis with round ticks, its ends among them or half way between."""
     if high - low < 1e-9:
         low, high = low - 0.05, high + 0.05
     step = _step((high - low) / max(most - 1, 1), whole=unit == "count" and high - low > most)
-    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    ticks = tuple(
-        (_clean(at * step), axis_value(_clean(at * step), unit)) for at in range(first, last + 1)
-    )
-    return Axis(first * step, last * step, ticks)
+    part = step / 2 if snug else step
+    first, last = floor(low / part + 1e-9) * part, ceil(high / part - 1e-9) * part
+    inner = range(ceil(first / step - 1e-9), floor(last / step + 1e-9) + 1)
+    ticks = tuple((_clean(at * step), axis_value(_clean(at * step), unit)) for at in inner)
+    return Axis(first, last, ticks)
 
 
 def _step(least: float, *, whole: bool = False) -> float:

@@ -23,6 +23,8 @@ _ROW, _MORE, _HEAD = 18.0, 14.0, 25.0
 #: Width of names at most.
 _NAMES = 150.0
 _GAP = 10.0
+#: How much wider a bold text is; room for the text of a tick.
+_BOLD, _TICK = 1.06, 40.0
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,10 @@ def forest_plot(figure: Figure, styles: Mapping[str, Style]) -> tuple[list[Marku
     rows = _rows(figure)
     names = [line for row in rows if row.series for line in row.lines]
     figures = [value(row.point.y, figure.unit) for row in rows if row.point]
-    left = max((room(name, _TEXT) for name in names), default=0.0) + _GAP
+    broad = _BOLD if any(styles[one.style].first for one in figure.series) else 1.0
+    left = max((room(name, _TEXT) for name in names), default=0.0) * broad + _GAP
     right = WIDTH - max((room(text, _TEXT) for text in figures), default=0.0) - _GAP
-    plot = _Plot(figure_axis(figure, 4), left, right)
+    plot = _Plot(figure_axis(figure, max(int((right - left) / _TICK), 2), snug=True), left, right)
     marks, top = _mark_names(figure, plot)
     end = top + sum(row.height for row in rows)
     parts = [*marks, *_axis(plot, figure, top, end)]
@@ -114,19 +117,26 @@ def _axis(plot: _Plot, figure: Figure, top: float, end: float) -> list[Markup]:
     parts.append(words(figure.y_label, "axis", min(max(middle, half), WIDTH - half), end + 35))
     for number in figure.marks.values():
         x = plot.place(number)
-        parts.append(element("line", "source", x1=x, x2=x, y1=top - 4, y2=end))
+        parts.append(element("line", "source", x1=x, x2=x, y1=top, y2=end))
     return parts
 
 
 def _mark_names(figure: Figure, plot: _Plot) -> tuple[list[Markup], float]:
-    """The names of the source's figures above the plot, a line each; and where the plot begins."""
+    """The names of the source's figures above the plot, a line each; and where the plot begins.
+
+    All stand on the same side of their lines, in the order in which no line crosses a name.
+    """
+    found = sorted((number, label) for label, number in figure.marks.items())
+    texts = {each: cut(f"{each[1]}: {value(each[0], figure.unit)}", WIDTH, _TEXT) for each in found}
+    right = all(plot.place(each[0]) + 5 + room(texts[each], _TEXT) <= WIDTH for each in found)
     parts = []
-    found = sorted(figure.marks.items(), key=lambda item: item[1])
-    for at, (label, number) in enumerate(found):
-        text = cut(f"{label}: {value(number, figure.unit)}", WIDTH, _TEXT)
-        x, y, half = plot.place(number), 14.0 + 16 * at, room(text, _TEXT) / 2
-        parts.append(words(text, "told", min(max(x, half), WIDTH - half), y))
-        stem = {"x1": x, "x2": x, "y1": y + 4, "y2": 14.0 + 16 * len(found) - 8}
-        if at < len(found) - 1:
-            parts.append(element("line", "source", "", **stem))
+    for at, each in enumerate(found if right else found[::-1]):
+        x, y = plot.place(each[0]), 14.0 + 16 * at
+        if right:
+            parts.append(words(texts[each], "told", x + 5, y, "start"))
+        else:
+            end = max(x - 5, room(texts[each], _TEXT))
+            parts.append(words(texts[each], "told", end, y, "end"))
+        stem = {"x1": x, "x2": x, "y1": y - 10, "y2": 14.0 + 16 * len(found)}
+        parts.append(element("line", "source", "", **stem))
     return parts, 14.0 + 16 * len(found) if found else 4.0

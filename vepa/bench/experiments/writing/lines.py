@@ -49,7 +49,7 @@ def curves(figure: Figure, styles: Mapping[str, Style]) -> tuple[list[Markup], f
     """The parts of a `lines` figure, and its height."""
     key, top = _legend(figure.series, styles)
     x = number_axis((point.x for one in figure.series for point in one.points), 7)
-    plot = _Plot(x, figure_axis(figure, 6), top + 2 * _LINE)
+    plot = _Plot(x, figure_axis(figure, 6), top + 1.6 * _LINE)
     # The first series is drawn last, on top of the others.
     drawn = list(enumerate(figure.series))[::-1]
     parts = [*key, words(figure.y_label, "axis", 0, plot.top - 14, "start"), *_axes(plot, figure)]

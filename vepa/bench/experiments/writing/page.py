@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -127,10 +127,19 @@ def _section(experiment: Experiment, styles: Mapping[str, Style]) -> dict[str, A
 
 def _table(table: Table) -> dict[str, Any]:
     groups = [
-        (condition, [_row(row, table) for row in rows])
+        (condition, list(_rows(list(rows), table)))
         for condition, rows in groupby(table.rows, key=lambda row: row.condition)
     ]
     return {"it": table, "groups": groups, "wide": len(table.columns) + 1}
+
+
+def _rows(rows: list[Row], table: Table) -> Iterator[dict[str, Any]]:
+    """Rows of one condition; neighbours that need the same are told so once."""
+    for needs, alike in groupby(rows, key=lambda row: row.needs):
+        found = list(alike)
+        for at, row in enumerate(found):
+            span = 1 if not needs else len(found) if at == 0 else 0
+            yield {**_row(row, table), "span": span}
 
 
 def _row(row: Row, table: Table) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def mean_and_deviation(cell: Cell, unit: Unit, *, signed: bool = False) -> str:
     >>> mean_and_deviation(Cell(mean=0.8125, sd=0.0131), "percent")
     '81.2 ± 1.3 %'
     """
-    told = f"{_bare(cell.mean, unit, signed=signed)} ± {_bare(cell.sd, unit)}"
+    told = " ± ".join(
+        (_bare(cell.mean, unit, signed=signed, whole=False), _bare(cell.sd, unit, whole=False))
+    )
     return f"{told} %" if unit == "percent" else told
 
 
@@ -121,14 +123,15 @@ def _plain(number: float) -> str:
     return told.replace("-", _MINUS)
 
 
-def _bare(number: float, unit: Unit, *, signed: bool = False) -> str:
+def _bare(number: float, unit: Unit, *, signed: bool = False, whole: bool = True) -> str:
     sign = "+" if signed else ""
     if unit == "score":
         told = f"{number:{sign}.3f}"
     elif unit == "percent":
         told = f"{100 * number:{sign}.1f}"
     else:
-        told = f"{number:{sign},.1f}".removesuffix(".0")
+        told = f"{number:{sign},.1f}"
+        told = told.removesuffix(".0") if whole else told
     if not told.strip("+-0.,"):  # a zero has no sign
         told = told.lstrip("+-")
     return told.replace("-", _MINUS)
