@@ -90,7 +90,7 @@ def _tell_proposer(out: Output, found: Forecast) -> None:
 
 
 def _tell_asked(out: Output, found: AskedForecast) -> None:
-    from vepa.bench.baselines.asked.forecast import ASSUMED_RULES
+    from vepa.bench.baselines.asked.forecast import ASSUMED_CHECKS, ASSUMED_RULES
     from vepa.bench.comparison import method_name
 
     rows = [
@@ -104,8 +104,16 @@ def _tell_asked(out: Output, found: AskedForecast) -> None:
         f"together at most {found.calls:,} questions{vectors}, {_price(found.dollars)}; the same "
         "question is paid for once"
     )
-    if "judge" in found.families:
-        out.text(f"assumed: a policy of {ASSUMED_RULES} active rules, which nothing limits")
+    assumed = [
+        f"{number} {what}"
+        for family, number, what in (
+            ("judge", ASSUMED_RULES, "active rules of the policy"),
+            ("agrail", ASSUMED_CHECKS, "checks in an entry of AGrail's memory"),
+        )
+        if family in found.families
+    ]
+    if assumed:
+        out.text(f"assumed, since nothing limits them: {' and '.join(assumed)}")
     limits = _limits(found.budget_tokens, found.budget_dollars)
     out.text(
         "their budget: none; --judge-tokens and --judge-dollars set one"

@@ -108,6 +108,17 @@ def _judge(
     return {"judge": judge}
 
 
+def _agrail(
+    schema: Schema, fields: Sequence[str], _seed: int, asking: Asking | None
+) -> Mapping[str, Baseline]:
+    from vepa.bench.baselines.asked.agrail import AGrail, AGrailPrompts
+
+    assert asking is not None
+    assert asking.embedder is not None
+    prompts = AGrailPrompts.load(asking.prompt)
+    return {"agrail": AGrail(schema, fields, asking.model, asking.embedder, prompts)}
+
+
 def _lisa(
     schema: Schema, fields: Sequence[str], _seed: int, asking: Asking | None
 ) -> Mapping[str, Baseline]:
@@ -136,6 +147,7 @@ FAMILIES: Mapping[str, Family] = {
     "lookup": Family(_lookup),
     "no_memory": Family(_no_memory, asks=True),
     "judge": Family(_judge, asks=True),
+    "agrail": Family(_agrail, asks=True, embeds=True),
     "lisa": Family(_lisa, asks=True, embeds=True),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,12 @@ from vepa.project import Project
 if TYPE_CHECKING:
     from vepa.bench.trials import TrialSettings
 
-__all__ = ["ASSUMED_RULES", "AskedForecast", "Load", "forecast_asked"]
+__all__ = ["ASSUMED_CHECKS", "ASSUMED_RULES", "AskedForecast", "Load", "forecast_asked"]
 
 #: Active rules that `judge` is shown, and tokens of each: nothing limits them, so this is assumed.
 ASSUMED_RULES, _A_RULE = 40, 120
+#: Checks of an entry of AGrail's memory, and tokens of each: likewise.
+ASSUMED_CHECKS, _A_CHECK = 12, 80
 _LOCAL = "hashing/"
 #: Tokens of a broad policy's title and description, cut at 680 characters.
 _WORDS = 400
@@ -101,6 +104,8 @@ class Scale:
         Of the longest question about an event alone.
     answer_tokens
         An answer's limit.
+    agrail_tokens
+        Of the three questions of AGrail about the longest event.
     """
 
     events: Sequence[int]
@@ -109,6 +114,7 @@ class Scale:
     event_tokens: int
     question_tokens: int
     answer_tokens: int
+    agrail_tokens: int
 
 
 def forecast_asked(
@@ -181,7 +187,25 @@ def _scale(
         count_tokens(shown, ""),
         count_tokens(asked, ""),
         answer_tokens,
+        _agrail_tokens(longest, schema, project) if "agrail" in settings.baselines else 0,
     )
+
+
+def _agrail_tokens(longest: Mapping[str, str], schema: Schema, project: Path | None) -> int:
+    from vepa.bench.baselines.asked.agrail import CATEGORIES, AGrailPrompts, Check
+    from vepa.bench.baselines.asked.agrail.steps import Questions
+
+    prompts = AGrailPrompts.load(partial(load_prompt, Project(project)))
+    domains = {field.name: field.values for field in schema.fields}
+    ask = Questions(prompts, CATEGORIES, domains)
+    checks = {f"c{at}": Check(next(iter(CATEGORIES)), "", "") for at in range(ASSUMED_CHECKS)}
+    asked = (
+        ask.key(longest, "trajectory"),
+        ask.analyse(longest, "trajectory", None),
+        ask.execute(longest, "trajectory", checks),
+    )
+    # What the checks say, in the memory that the second is shown and in the list of the third.
+    return sum(count_tokens(each, "") for each in asked) + 2 * ASSUMED_CHECKS * _A_CHECK
 
 
 def _each_event(scale: Scale) -> Load:
@@ -193,6 +217,17 @@ def _beside_rules(scale: Scale) -> Load:
     calls = sum(scale.events)
     shown = scale.question_tokens + ASSUMED_RULES * _A_RULE
     return Load(calls, calls * shown, calls * scale.answer_tokens)
+
+
+def _three_each(scale: Scale) -> Load:
+    events = sum(scale.events)
+    return Load(
+        3 * events,
+        events * scale.agrail_tokens,
+        3 * events * scale.answer_tokens,
+        3 * events,
+        3 * events * scale.answer_tokens,
+    )
 
 
 def _base_and_policies(scale: Scale) -> Load:
@@ -213,5 +248,6 @@ def _base_and_policies(scale: Scale) -> Load:
 _LOADS: Mapping[str, Callable[[Scale], Load]] = {
     "no_memory": _each_event,
     "judge": _beside_rules,
+    "agrail": _three_each,
     "lisa": _base_and_policies,
 }
