@@ -17,7 +17,7 @@ LITELLM = (
     *("tests/collect/test_wire", "tests/collect/test_stops", "tests/cli/test_annotate_command"),
     *("tests/cli/test_author_command", "tests/cli/test_parse_command"),
     *("tests/evolution/llm/test_over_the_wire", "tests/guard/"),
-    "tests/bench/asked/test_agrail_steps",
+    *("tests/bench/asked/test_agrail_steps", "tests/bench/asked/test_over_the_wire"),
 )
 
 
