@@ -12,8 +12,9 @@ from vepa.bench.experiments.writing.telling import axis_value
 
 __all__ = ["Axis", "broken", "cut", "figure_axis", "number_axis", "room"]
 
-#: Width of a letter beside the height of its line, for the widest common fonts.
-_LETTER = 0.57
+#: Widths of letters beside the size of the text, for the widest of the common fonts.
+_NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]- "), frozenset("mwMW%±…")
+_LETTERS = {"narrow": 0.36, "wide": 0.97, "capital": 0.7, "digit": 0.64, "other": 0.61}
 #: Ratio of the ends from which a positive axis counts by powers of ten.
 _DECADES = 900
 
@@ -88,7 +89,7 @@ def number_axis(numbers: Iterable[float], most: int) -> Axis:
 
 def room(text: str, size: float) -> float:
     """About how wide a text is."""
-    return len(text) * size * _LETTER
+    return size * sum(_LETTERS[_kind(letter)] for letter in text)
 
 
 def broken(text: str, width: float, size: float, most: int = 3) -> list[str]:
@@ -105,8 +106,20 @@ def broken(text: str, width: float, size: float, most: int = 3) -> list[str]:
 
 def cut(text: str, width: float, size: float) -> str:
     """A text that fits, its end left out where it must be."""
-    most = max(int(width / (size * _LETTER)), 1)
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    if room(text, size) <= width:
+        return text
+    kept = len(text) - 1
+    while kept > 1 and room(f"{text[:kept]}…", size) > width:
+        kept -= 1
+    return f"{text[:kept].rstrip()}…"
+
+
+def _kind(letter: str) -> str:
+    if letter in _NARROW or letter in _WIDE:
+        return "narrow" if letter in _NARROW else "wide"
+    if letter.isdigit():
+        return "digit"
+    return "capital" if letter.isupper() or ord(letter) > 0x2FF else "other"
 
 
 def _even(low: float, high: float, most: int, unit: Unit, *, snug: bool) -> Axis:

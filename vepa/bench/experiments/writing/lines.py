@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from markupsafe import Markup
 
@@ -20,7 +19,7 @@ __all__ = ["WIDTH", "curves"]
 #: Of every picture: a phone of 360 px shows it almost unscaled.
 WIDTH = 360.0
 _TEXT = 13.0
-_LEFT, _RIGHT, _DEEP = 46.0, 12.0, 190.0
+_RIGHT, _DEEP = 14.0, 190.0
 _LINE = 19.0
 #: Width of a curve's sample before its name.
 _SAMPLE = 40.0
@@ -30,19 +29,23 @@ _MARKS, _POINTS = 7, 160
 
 @dataclass(frozen=True)
 class _Plot:
-    """Where values lie in a picture whose plot begins at `top`."""
+    """Where values lie in a picture whose plot begins at `top`, right of the names of ticks."""
 
     x: Axis
     y: Axis
     top: float
 
     @property
+    def left(self) -> float:
+        return max(room(text, _TEXT) for _, text in self.y.ticks) + 8
+
+    @property
     def floor(self) -> float:
         return self.top + _DEEP
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        wide = WIDTH - _LEFT - _RIGHT
-        return _LEFT + self.x.share(x) * wide, self.floor - self.y.share(y) * _DEEP
+        wide = WIDTH - self.left - _RIGHT
+        return self.left + self.x.share(x) * wide, self.floor - self.y.share(y) * _DEEP
 
 
 def curves(figure: Figure, styles: Mapping[str, Style]) -> tuple[list[Markup], float]:
@@ -82,14 +85,14 @@ def _axes(plot: _Plot, figure: Figure) -> list[Markup]:
     for at, text in plot.y.ticks:
         y = plot.place(plot.x.low, at)[1]
         style = "grid" if at > plot.y.low else "base"
-        parts.append(element("line", style, x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y))
-        parts.append(words(text, "tick", _LEFT - 6, y + 4.5, "end"))
+        parts.append(element("line", style, x1=plot.left, x2=WIDTH - _RIGHT, y1=y, y2=y))
+        parts.append(words(text, "tick", plot.left - 6, y + 4.5, "end"))
     for at, text in plot.x.ticks:
         x = plot.place(at, plot.y.low)[0]
         parts.append(element("line", "base", x1=x, x2=x, y1=plot.floor, y2=plot.floor + 4))
         x = min(x, WIDTH - room(text, _TEXT) / 2)
         parts.append(words(text, "tick", x, plot.floor + 17))
-    middle = (_LEFT + WIDTH - _RIGHT) / 2
+    middle = (plot.left + WIDTH - _RIGHT) / 2
     parts.append(words(figure.x_label, "axis", middle, plot.floor + 35))
     return parts
 
@@ -123,30 +126,46 @@ def _curve(one: Series, style: Style, plot: _Plot, figure: Figure, at: int) -> l
 
 
 def _marks(figure: Figure, plot: _Plot) -> list[Markup]:
-    """The source's figures as lines across, each with its name where the fewest points lie."""
-    taken = [plot.place(point.x, point.y) for one in figure.series for point in one.points]
-    parts = []
+    """The source's figures as lines across, each with its name where it hides the least."""
+    points = [plot.place(point.x, point.y) for one in figure.series for point in one.points]
+    parts: list[Markup] = []
+    names: list[_Box] = []
     for label, number in figure.marks.items():
         y = plot.place(plot.x.low, number)[1]
-        parts.append(element("line", "source", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y))
-        text = cut(f"{label}: {value(number, figure.unit)}", WIDTH - _LEFT - _RIGHT, _TEXT)
+        parts.append(element("line", "source", x1=plot.left, x2=WIDTH - _RIGHT, y1=y, y2=y))
+        text = cut(f"{label}: {value(number, figure.unit)}", WIDTH - plot.left - _RIGHT, _TEXT)
         wide = room(text, _TEXT)
         boxes = [
-            (left, base)
+            _Box(left, base, wide)
             for base in (y - 4, y + 14)
-            for left in (WIDTH - _RIGHT - 2 - wide, _LEFT + 4)
-            if plot.top - 6 <= base - _TEXT and base <= plot.floor
+            for left in (WIDTH - _RIGHT - 2 - wide, plot.left + 4)
+            if base - _TEXT >= plot.top - 8 and base <= plot.floor
         ]
-        left, base = min(boxes, key=partial(_hidden, taken, wide))
-        parts.append(words(text, "told", left, base, "start"))
-        taken += [(left + wide * at / 20, base - _TEXT / 2) for at in range(21)]
+        costs = [
+            1000 * sum(box.meets(other) for other in names) + sum(box.holds(at) for at in points)
+            for box in boxes
+        ]
+        names.append(boxes[costs.index(min(costs))])
+        parts.append(words(text, "told", names[-1].left, names[-1].base, "start"))
     return parts
 
 
-def _hidden(places: Sequence[tuple[float, float]], wide: float, start: tuple[float, float]) -> int:
-    """How many places a line of text would hide that begins at `start`."""
-    left, base = start
-    return sum(left <= x <= left + wide and base - _TEXT <= y <= base + 3 for x, y in places)
+@dataclass(frozen=True)
+class _Box:
+    """Where a line of text lies."""
+
+    left: float
+    base: float
+    wide: float
+
+    def holds(self, place: tuple[float, float]) -> bool:
+        x, y = place
+        inside = self.left <= x <= self.left + self.wide
+        return inside and self.base - _TEXT <= y <= self.base + 3
+
+    def meets(self, other: _Box) -> bool:
+        across = self.left < other.left + other.wide and other.left < self.left + self.wide
+        return across and abs(self.base - other.base) < _TEXT + 2
 
 
 def _thinned(points: Sequence[Point]) -> list[Point]:

@@ -65,7 +65,7 @@ def _row(row: Row, table: Table) -> list[str]:
     method = f"{_text(row.method)} ({_text(row.note)})" if row.note else _text(row.method)
     start = [_text(row.condition), method]
     if row.needs:
-        told = f"**{NOT_RUN}**: {_text(row.needs)}"
+        told = f"**{NOT_RUN}**: needs {_text(row.needs)}"
         return [*start, told, *[""] * (len(table.columns) - 1)]
     cells = []
     for column in table.columns:
@@ -75,7 +75,7 @@ def _row(row: Row, table: Table) -> list[str]:
             continue
         told = mean_and_deviation(cell, column.unit, signed=table.signed)
         ends = interval(cell.low, cell.high, column.unit, signed=table.signed)
-        cells.append(_text(f"{told} {ends}".rstrip()))
+        cells.append(f"{told} {ends}".rstrip())
     return [*start, *cells]
 
 
@@ -110,15 +110,15 @@ def _beside(found: Sequence[Beside]) -> list[str]:
 
 def _ours(each: Beside) -> str:
     if each.ours is None:
-        return f"**{NOT_RUN}**: {_text(each.needs)}" if each.needs else NOTHING
+        return f"**{NOT_RUN}**: needs {_text(each.needs)}" if each.needs else NOTHING
     told = mean_and_deviation(each.ours, each.unit, signed=each.signed)
     ends = interval(each.ours.low, each.ours.high, each.unit, signed=each.signed)
-    method = f" ({each.ours_method})" if each.ours_method else ""
-    return _text(f"{told} {ends}".rstrip() + method)
+    method = f" ({_text(each.ours_method)})" if each.ours_method else ""
+    return f"{told} {ends}".rstrip() + method
 
 
 def _missing(experiment: Experiment) -> list[str]:
-    told = [f"- {_text(each.what)}: {_text(each.needs)}" for each in experiment.missing]
+    told = [f"- {_text(each.what)}: needs {_text(each.needs)}" for each in experiment.missing]
     return [f"## {NOT_RUN}", "\n".join(told)] if told else []
 
 
