@@ -97,8 +97,13 @@ class _Members:
     def _neighbours(self, cells: Floats) -> Floats:
         doubt = 0.5 * np.exp(-4.0 / REACH)
         shares = []
+        # Numbers of equal fields are small and whole: single precision holds them exactly.
+        mine, theirs = self.cells.astype(np.float32).T, cells.astype(np.float32)
         for at in range(0, len(cells), CHUNK):
-            votes = np.exp((cells[at : at + CHUNK] @ self.cells.T - self.fields) / REACH)
+            votes = (theirs[at : at + CHUNK] @ mine).astype(np.float64)
+            votes -= self.fields
+            votes /= REACH
+            np.exp(votes, out=votes)
             shares.append((votes @ self.target + doubt) / (votes.sum(axis=1) + 2.0 * doubt))
         return np.concatenate(shares)
 

@@ -26,6 +26,8 @@ Weights = npt.NDArray[np.float64]
 
 #: Utility that one predicate must be worth.
 PREDICATE_COST = 0.25
+#: Share of the events that may weigh something before it no longer pays to look at these alone.
+LIVELY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,16 @@ class Found:
 
     masks: Masks
     utility: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """What a beam looks at: positions of events, their cells and both weights, the cost."""
+
+    live: npt.NDArray[np.intp]
+    cells: Weights
+    weights: Weights
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +160,8 @@ class Ground:
 
     def utility(self, masks: Masks, aim: Aim) -> float:
         """Wanted weight less the cost of the unwanted and of the predicates."""
-        members = self.members(masks)
-        gain = float(aim.wanted[members].sum()) - aim.cost * float(aim.unwanted[members].sum())
+        members = self.members(masks).astype(np.float64)
+        gain = float(aim.wanted @ members) - aim.cost * float(aim.unwanted @ members)
         return gain - PREDICATE_COST * len(constrained(self.schema, masks))
 
     def beam(
@@ -182,8 +194,9 @@ class Ground:
         edge = [start or self.schema.full]
         seen: set[Masks] = set(edge)
         found: list[Found] = []
+        ahead = self._ahead(aim)
         for _ in range(depth):
-            steps = self._refinements(edge, aim)
+            steps = self._refinements(edge, ahead)
             taken = set(seen)
             by_utility = steps.best(steps.utility, max(width, pool), taken)
             by_gain = steps.best(steps.gain, width // 2, set(seen))
@@ -196,11 +209,21 @@ class Ground:
         found.sort(key=lambda item: (-item.utility, item.masks))
         return found
 
-    def _refinements(self, edge: Sequence[Masks], aim: Aim) -> _Steps:
+    def _ahead(self, aim: Aim) -> _Ahead:
+        """The events that weigh anything, alone where they are few: the rest adds nothing."""
+        live = np.flatnonzero(aim.wanted + aim.unwanted)
+        if len(live) > LIVELY * self.size:
+            live = np.arange(self.size)
+        cells = self._cells if len(live) == self.size else self._cells[:, live]
+        weights = np.stack([aim.wanted[live], aim.unwanted[live]], axis=1)
+        return _Ahead(live, cells, weights, aim.cost)
+
+    def _refinements(self, edge: Sequence[Masks], ahead: _Ahead) -> _Steps:
         """Every refinement by one prefix of one field that sheds unwanted examples."""
-        members = np.stack([self.members(masks) for masks in edge], axis=1).astype(np.float64)
-        right = (self._cells @ (members * aim.wanted[:, None])).T
-        wrong = (self._cells @ (members * aim.unwanted[:, None])).T
+        members = np.stack([self.members(masks)[ahead.live] for masks in edge], axis=1)
+        weights = members[:, :, None] * ahead.weights[:, None, :]
+        sums = ahead.cells @ weights.reshape(len(ahead.live), 2 * len(edge))
+        right, wrong = np.ascontiguousarray(sums.T.reshape(len(edge), 2, -1).swapaxes(0, 1))
         first = len(self.schema.fields[0].values)
         total, missed = right[:, :first].sum(axis=1), wrong[:, :first].sum(axis=1)
         prior = missed / np.maximum(total + missed, 1e-9)
@@ -219,7 +242,7 @@ class Ground:
         price = PREDICATE_COST * ((~open_).sum(axis=1)[:, None] + open_[:, self._field])
         before = np.log2((total + 0.1) / (total + missed + 0.2))[:, None]
         after = np.log2((covered + 0.1) / (covered + shed + 0.2))
-        utility = covered - aim.cost * shed - price
+        utility = covered - ahead.cost * shed - price
         return _Steps(
             edge,
             order,

@@ -150,7 +150,7 @@ class BelievedScorer(Scorer):
         super().__init__(archive, 0.0, clash)
         self.cost = SELECTION_COST * error_cost(len(archive)) if cost is None else cost
         self.weighed = weigh(archive.table, archive.context, True)
-        self.true = believe(archive.table, archive.context).true
+        self.true = believe(archive.table, archive.context, True).true  # as `weigh` asks: once
         self.size = len(archive)
 
     def score(self, rules: Sequence[Rule]) -> Score:
