@@ -271,6 +271,7 @@ def _watched(stream: Stream, learner: Baseline) -> Answered:
     said: list[Codes] = []
     sure: list[npt.NDArray[np.float64]] = []
     known = np.zeros(0, dtype=np.intp)  # rows that feedback showed and the learner had right
+    standing = np.zeros(0, dtype=np.int8)  # what it says about them
     failed: list[npt.NDArray[np.intp]] = []
     repaired: list[Codes] = []
     correct, lost = [], []
@@ -278,15 +279,17 @@ def _watched(stream: Stream, learner: Baseline) -> Answered:
         found = learner.predict(stream.asked(part))
         said.append(found.labels)
         sure.append(found.confidence)
-        right = found.labels[part.revealed] == part.observed
+        shown = found.labels[part.revealed]
+        right = shown == part.observed
         known = np.concatenate([known, part.feedback[right]])
-        before = _again(stream, learner, known)
+        before = np.concatenate([standing, shown[right]])
         learner.learn(stream.told(part))
-        wrong = part.feedback[~right]
-        failed.append(wrong)
-        repaired.append(_again(stream, learner, wrong))
+        failed.append(part.feedback[~right])
+        after = _again(stream, learner, np.concatenate([known, failed[-1]]))
+        standing = after[: len(known)]
+        repaired.append(after[len(known) :])
         correct.append(len(known))
-        lost.append(metrics.losses(truth[known], before, _again(stream, learner, known)))
+        lost.append(metrics.losses(truth[known], before, standing))
     failures = np.concatenate(failed)
     none = np.zeros(0, dtype=np.int64)
     return Answered(
