@@ -233,3 +233,38 @@ def test_batch_decisions_equal_single_ones(rjudge):
         for row in stream.table.codes[outcome.indices]
     ]
     assert outcome.verdicts.tolist() == singles
+
+
+def bounded_run(build, most, evolve):
+    stream = make_stream(build.table(400), StreamSettings(rounds=4, flip=0.2), 0)
+    settings = EvolutionSettings(patches=8, archive=most)
+    return Prequential(stream, authority("paper"), settings, evolve=evolve)
+
+
+def test_a_bound_on_the_archive_changes_neither_figures_nor_evidence(build):
+    whole, kept = bounded_run(build, None, build.evolve), bounded_run(build, 100, build.evolve)
+    for one, other in zip(whole.run(), kept.run(), strict=True):
+        assert (one.correct, one.lost) == (other.correct, other.lost)
+        assert one.after.document_hash == other.after.document_hash
+        assert "stored" not in one.record
+    assert kept.outcomes[-1].record["stored"] == {
+        "examples": len(kept.archive),
+        "context": len(kept.archive.context),
+    }
+    assert len(kept.archive) <= 100 < len(whole.archive) == 200
+    assert len(kept.archive.context) <= 100
+    assert kept.archive.count(kept.archive.index.all) == 200
+    gate, policy = authority("paper"), whole.current
+    judged = [archive.judged(policy, gate) for archive in (whole.archive, kept.archive)]
+    assert judged[0].document_hash == judged[1].document_hash
+
+
+def test_a_bounded_archive_comes_back_with_a_replay(build):
+    first, again = bounded_run(build, 100, None), bounded_run(build, 100, None)
+    first.run()
+    for outcome in first.outcomes[:3]:
+        again.replay(outcome.after, outcome.record)
+    again.advance()
+    assert hashes(again.outcomes) == hashes(first.outcomes)
+    assert again.outcomes[-1].record == first.outcomes[-1].record
+    assert np.array_equal(again.archive.known_weights, first.archive.known_weights)

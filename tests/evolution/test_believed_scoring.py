@@ -101,8 +101,8 @@ def test_a_bold_policy_does_not_dominate_a_careful_one(monkeypatch):
     archive = Archive(WORLD)
     archive.add(rows(pairs), np.full(30, -1, dtype=np.int8), 1)
 
-    def believe(table, context):
-        del context
+    def believe(table, context, corrected):
+        del context, corrected
         true = np.where(table.codes[:, 0] == 1, 0.99, 0.8)
         none = np.zeros(0)
         return Beliefs(np.eye(31)[0], true, true, none, table.codes[:0], none)
