@@ -12,6 +12,7 @@ import numpy.typing as npt
 from vepa.bench import metrics
 from vepa.bench.baselines import Advised, Baseline, Prediction
 from vepa.bench.prequential import RoundOutcome
+from vepa.bench.processes import Progress
 from vepa.bench.streams import Stream
 from vepa.bench.verdicts import confidence
 from vepa.policy.matching import ABSTAIN
@@ -102,7 +103,10 @@ def score(stream: Stream, outcomes: Sequence[RoundOutcome]) -> dict[str, Any]:
 
 
 def predict_stream(
-    stream: Stream, baseline: Baseline, policies: Sequence[Policy] | None = None
+    stream: Stream,
+    baseline: Baseline,
+    policies: Sequence[Policy] | None = None,
+    progress: Progress = lambda _: None,
 ) -> Prediction:
     """A baseline on the stream: predict each round, then learn its feedback.
 
@@ -114,6 +118,8 @@ def predict_stream(
         A fresh learner.
     policies
         The policy that decides each round, for a baseline that is given one (`Advised`).
+    progress
+        Called after every round.
     """
     labels, sure = [], []
     for number, part in enumerate(stream.rounds):
@@ -123,6 +129,7 @@ def predict_stream(
         labels.append(said.labels)
         sure.append(said.confidence)
         baseline.learn(stream.told(part))
+        progress(1)
     return Prediction(np.concatenate(labels), np.concatenate(sure))
 
 
@@ -131,6 +138,7 @@ def score_baselines(
     ours: Answers,
     baselines: Mapping[str, Baseline],
     policies: Sequence[Policy] | None = None,
+    progress: Mapping[str, Progress] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Figures of the baselines on the same stream.
 
@@ -144,6 +152,8 @@ def score_baselines(
         Fresh learners by name.
     policies
         As in `predict_stream`.
+    progress
+        Name -> what is called after its rounds.
 
     Returns
     -------
@@ -157,7 +167,8 @@ def score_baselines(
     share = metrics.coverage(ours.verdicts)
     found = {}
     for name, baseline in baselines.items():
-        said = predict_stream(stream, baseline, policies)
+        told = {"progress": progress[name]} if progress and name in progress else {}
+        said = predict_stream(stream, baseline, policies, **told)
         answers = Answers(ours.truth, said.labels, said.confidence)
         found[name] = {
             "covered": metrics.macro_f1(ours.truth[covered], said.labels[covered]),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vepa.bench.baselines import make_baselines
+from vepa.bench.baselines import FAMILIES, make_baselines
 from vepa.bench.baselines.asked.opening import open_asking
 from vepa.bench.baselines.asked.settings import AskedSettings
 from vepa.bench.prequential import Prequential, start
@@ -62,6 +62,11 @@ class TrialSettings(BaseModel):
     evolution: EvolutionSettings = EvolutionSettings()
     baselines: tuple[str, ...] = ()
     asked: AskedSettings | None = None
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that a trial tells progress of: its own, and those of baselines that ask."""
+        return self.stream.rounds * (1 + len(_asking(self.baselines)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +131,17 @@ def run_trial(trial: Trial, progress: Progress = lambda _: None) -> dict[str, An
         "policy_hash": loop.current.policy_hash,
         "wrong_feedback": loop.outcomes[-1].record.get("wrong_feedback"),
         "curve": ours.curve(),
-        "baselines": score_baselines(stream, ours, learners, policies),
+        "baselines": score_baselines(
+            stream, ours, learners, policies, dict.fromkeys(_asking(learners), progress)
+        ),
         **({"model": source.figures()} if isinstance(source, Counted) else {}),
         **({"asked": asking.figures()} if asking is not None else {}),
     }
+
+
+def _asking(names: Iterable[str]) -> list[str]:
+    """Those that ask a model: families of one baseline each, of the same name; they take long."""
+    return [name for name in names if name in FAMILIES and FAMILIES[name].asks]
 
 
 def run_trials(

@@ -265,7 +265,7 @@ def _run(
         check_writable(target)
     space = schema_of(schema)
     tables = {name_of(path): read_events(path, space) for path in events}
-    total = settings.trial.stream.rounds * settings.seeds * len(settings.views)
+    total = settings.trial.rounds * settings.seeds * len(settings.views)
     with rounds_bar(total * (len(tables) if settings.separate else 1)) as progress:
         document = run_bench(tables, settings, jobs=jobs, progress=progress, desk=desk)
     if target is not None:

@@ -165,7 +165,10 @@ def settings(**more):
 def test_a_benchmark_tells_what_its_baselines_asked(build, monkeypatch):
     voice = Voice(judge=colour_judge)
     scripted(monkeypatch, voice)
-    told = run_bench({"e": build.table(60)}, BenchSettings(trial=settings(), seeds=2), jobs=1)
+    rounds: list[int] = []
+    wanted = BenchSettings(trial=settings(), seeds=2)
+    told = run_bench({"e": build.table(60)}, wanted, jobs=1, progress=rounds.append)
+    assert sum(rounds) == 2 * wanted.trial.rounds == 2 * 3 * 3  # ours, and two that ask
     assert told["asked"]["questions"] == len(voice.asked) > 0
     assert sum(seed["asked"]["questions"] for seed in told["by_seed"]) == len(voice.asked)
     assert told["config"]["asked"]["model"] == "scripted/voice"
