@@ -158,7 +158,7 @@ def _budget(settings: AskedSettings, desk: Desk) -> Budget:
     return Budget(
         tokens=None if settings.tokens is None else int(settings.tokens * desk.share),
         dollars=None if settings.dollars is None else settings.dollars * desk.share,
-        name="baselines' share",
+        name="trial",
         # What was cut counts with its worst case, as it did when it was cut.
         spent=Usage(before.prompt, before.completion + before.lost, before.dollars),
     )
