@@ -65,6 +65,7 @@ class Archive:
         self._counted: dict[tuple[object, bool, int], int] = {}
         self._seen: dict[bool, Archive] = {}
         self._count: Callable[[int], int] | None = None
+        self._standings: list[Standing] = []
 
     def __len__(self) -> int:
         return len(self.table)
@@ -109,7 +110,7 @@ class Archive:
         new = {"allow": examples.labels == ALLOW, "refuse": examples.labels == REFUSE}
         new["failed"] = failed
         self._bits = {name: old | pack(new[name]) << size for name, old in self._bits.items()}
-        self._counted, self._seen, self._count = {}, {}, None
+        self._counted, self._seen, self._count, self._standings = {}, {}, None, []
 
     @property
     def index(self) -> ExampleIndex:
@@ -282,8 +283,12 @@ class Archive:
         return found
 
     def standing(self, authority: Authority) -> Standing:
-        """What rules may do under an authority, by all that is known."""
-        return Standing(self, authority)
+        """What rules may do under an authority, by all that is known; worked out once."""
+        for known in self._standings:
+            if known.authority is authority:
+                return known
+        self._standings.append(Standing(self, authority))
+        return self._standings[-1]
 
     def evidence(self, rule: Rule, authority: Authority) -> Evidence:
         """What counts for and against a rule."""

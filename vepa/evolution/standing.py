@@ -71,6 +71,7 @@ class Standing:
                 for weight, rho in zip(self.beliefs.wrong, GRID, strict=True)
                 if weight > UNLIKELY
             )
+        self._known: dict[tuple[RuleDecision, tuple[int, ...]], Evidence] = {}
         self._right = {"allow": self.archive.allow, "refuse": self.archive.refuse}
 
     @property
@@ -89,6 +90,15 @@ class Standing:
         self, decision: RuleDecision, masks: Sequence[int], members: int | None = None
     ) -> Evidence:
         """The evidence of a conjunction on the examples in a bit set; on all by default."""
+        if members is not None:
+            return self._of(decision, masks, members)
+        key = (decision, tuple(masks))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._of(decision, masks, None)
+        return found
+
+    def _of(self, decision: RuleDecision, masks: Sequence[int], members: int | None) -> Evidence:
         covered = self.archive.index.covered(masks)
         if members is not None:
             covered &= members

@@ -263,4 +263,4 @@ def pack(flags: npt.NDArray[np.bool_]) -> int:
 def unpack(mask: int, size: int) -> npt.NDArray[np.bool_]:
     """The inverse of `pack`."""
     raw = np.frombuffer(mask.to_bytes(size // 8 + 1, "little"), dtype=np.uint8)
-    return np.unpackbits(raw, count=size, bitorder="little").astype(np.bool_)
+    return np.unpackbits(raw, count=size, bitorder="little").view(np.bool_)

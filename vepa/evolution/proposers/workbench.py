@@ -99,14 +99,10 @@ class Workbench:
         self.seeds = tuple(dict.fromkeys(seeds))
         self.fixed = tuple(fixed)
         self._standing = archive.standing(authority)
-        self._evidence: dict[Piece, Evidence] = {}
 
     def evidence(self, piece: Piece) -> Evidence:
         """Labelled examples for and against, whenever they came."""
-        found = self._evidence.get(piece)
-        if found is None:
-            found = self._evidence[piece] = self._standing.of(*piece)
-        return found
+        return self._standing.of(*piece)
 
     def gated(self, piece: Piece) -> bool:
         """Whether the evidence would do for authority."""
