@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 from blind_spot import SPACE, shared_values
 from errands import MODEL, asked_at
 from loopback_model import key, server, warm
@@ -135,7 +136,12 @@ def test_lisa_style_fails_closed_over_the_wire(server):
 
 def any_answer(seen: Seen) -> Behaviour:
     """Something usable for every prompt."""
-    name, lines = asked_for(seen), block_lines(seen.last)
+    name = asked_for(seen)
+    if name == "propose":
+        rule = {"decision": "refuse", "when": {"injection": {"in": ["followed"]}}}
+        edits = [{"operation": "add", "targets": [], "rules": [{**rule, "rationale": "obeyed"}]}]
+        return Data({"patches": [{"rationale": "one rule", "edits": edits}], "note": ""})
+    lines = block_lines(seen.last)
     if name == "judge":
         refused = lines[-1]["event"]["injection"] == "followed"
         verdict = "refuse" if refused else "allow"
@@ -189,3 +195,50 @@ def test_a_whole_benchmark_pays_for_no_question_twice(server, tmp_path, monkeypa
     assert second["asked"]["kept"] == second["asked"]["questions"]
     ledger = (tmp_path / "artifacts" / "propose" / "ledger.jsonl").read_text()
     assert '"purpose":"baseline"' in ledger
+
+
+def test_reproduce_runs_every_row_that_a_named_model_allows(server, tmp_path, monkeypatch, capsys):
+    source = package_content() / "data" / "assebench_security.events.jsonl"
+    events, given = tmp_path / "few.events.jsonl", tmp_path / "model.yaml"
+    events.write_text("\n".join(source.read_text().splitlines()[:16]) + "\n")
+    given.write_text(f"api_base: {server.openai}\nmax_attempts: 1\nmax_tokens: 200\n")
+    bundled = yaml.safe_load((package_content() / "data" / "experiments.yaml").read_text())
+    asking = [name for name, each in bundled["methods"].items() if each.get("asks")]
+    experiment = {
+        "title": "All that ask",
+        "question": "Do they run?",
+        "conditions": [{"stream": "few"}],
+        "methods": ["default", *asking],
+        "measures": ["covered_f1", "full_f1"],
+    }
+    streams = {"few": {"title": "few", "events": [str(events)], "stream": {"rounds": 2}}}
+    own = {**bundled, "streams": streams, "experiments": {"all": experiment}}
+    file = tmp_path / "experiments.yaml"
+    file.write_text(yaml.safe_dump(own, sort_keys=False))
+    server.play(any_answer)
+    command = ["reproduce", "--catalogue", str(file), "--out", str(tmp_path / "out"), "--json"]
+    command += ["--seeds", "1", "--jobs", "1", "--settings", str(given), "--embedder", "hashing/64"]
+    command += ["--model", MODEL]
+    for role in ("open-judge", "open-proposer"):
+        command += ["--model", f"{role}={MODEL}", "--settings", f"{role}={given}"]
+
+    def run(*more: str) -> Any:
+        assert main([*command, *more]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    told = run("--dry-run")
+    assert server.requests == 0
+    assert told["missing"]["asking"] == len(asking) - 3  # the open twins
+    assert told["missing"]["dollars"] > 0
+    first = run("--max-dollars", "1")
+    rows = {row["method_key"]: row for row in first["experiments"][0]["tables"][0]["rows"]}
+    assert set(rows) == {"default", *asking}
+    assert all(row["cells"] and not row["needs"] for row in rows.values())
+    assert first["experiments"][0]["missing"] == []
+    asked = server.requests
+    assert 0 < asked <= told["missing"]["questions"]
+    again = run("--max-dollars", "1")
+    assert (again["played"], server.requests) == (0, asked)
+    ledger = (tmp_path / "out" / "plays" / "asked" / "ledger.jsonl").read_text()
+    assert '"purpose":"baseline"' in ledger
+    assert '"purpose":"propose"' in ledger
