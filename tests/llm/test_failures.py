@@ -95,9 +95,10 @@ def test_a_parameter_that_the_model_does_not_take_is_told_and_not_dropped(server
     assert server.seen[0].body["max_completion_tokens"] == 4096
 
 
-def test_no_key_at_all(wire, hello, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
+@pytest.mark.parametrize("empty", [False, True])
+def test_no_key_at_all(wire, hello, monkeypatch, empty):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "") if empty else monkeypatch.delenv(name)
     error = failing(wire.model([Say("x")]), hello)
     assert (error.kind, wire.server.requests) == ("refused_key", 0)
 

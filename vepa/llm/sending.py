@@ -102,6 +102,9 @@ class Sender:
             missing = [] if os.environ.get(named) else [named]
         else:
             missing = self.litellm.validate_environment(self.name).get("missing_keys", [])
+            usual = f"{self.provider.upper()}_API_KEY"
+            if not missing and os.environ.get(usual) == "":  # litellm takes it for a key
+                missing = [usual]
         if missing and all(name.endswith("_API_KEY") or name == named for name in missing):
             raise ModelError(
                 f"{self.name}: there is no key; it is read from the environment variable "
