@@ -184,6 +184,13 @@ def _recording(file: Path, _schemas: Schemas) -> list[Feedback]:
     return []
 
 
+def _experiments(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.bench.experiments.catalogue import load_catalogue
+
+    load_catalogue(str(file))
+    return []
+
+
 def _benchmarks(file: Path, _schemas: Schemas) -> list[Feedback]:
     from vepa.corpus.benchmarks import read_benchmarks
 
@@ -265,6 +272,12 @@ ENTRIES = (
     Entry("taxonomy", ("annotation/*taxonomy*.yaml",), _taxonomy),
     Entry("panel", ("annotation/*panel*.yaml",), _panel),
     Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
+    Entry(
+        "list of experiments",
+        ("data/experiments*.yaml", "*.experiments.yaml"),
+        _experiments,
+        frozenset({"streams", "methods", "experiments"}),
+    ),
     Entry("list of benchmarks", ("data/benchmarks.yaml",), _benchmarks),
     Entry("list of reviewed finds", ("data/reviewed.yaml",), _reviewed),
     Entry("profile", ("flows/profiles/*.yaml",), _profile),
