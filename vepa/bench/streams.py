@@ -9,6 +9,7 @@ depend on which events there are, not on the order of lines in a file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -178,7 +179,8 @@ def make_stream(
     table = join_tables(parts)
     check_labelled(table)
     order, choice, wrong, _ = sources(seed)
-    groups, owners = _groups(table, [len(part) for part in parts])
+    groups = _groups(table)
+    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[groups.first]
     if len(groups) < settings.rounds:
         what = "events" if table.unit == "trajectory" else "tasks"
         raise SettingError(
@@ -194,7 +196,7 @@ def make_stream(
     observed = np.where(flipped, 1 - table.labels, table.labels).astype(np.int8)
     rounds = []
     for number, batch in enumerate(batches, 1):
-        indices = np.concatenate([groups[at] for at in batch]).astype(np.intp)
+        indices = groups.rows(batch)
         chosen = choice.permutation(len(indices))[: round(settings.feedback * len(indices))]
         feedback = indices[np.sort(chosen)]
         rounds.append(StreamRound(number, indices, feedback, observed[feedback]))
@@ -240,7 +242,7 @@ def join_tables(tables: Sequence[EventTable]) -> EventTable:
         When an id occurs in two of them.
     """
     seen: set[str] = set()
-    for table in tables:
+    for table in tables if len(tables) > 1 else ():
         twice = next((name for name in table.ids if name in seen), None)
         if twice is not None:
             raise EventError(
@@ -249,7 +251,11 @@ def join_tables(tables: Sequence[EventTable]) -> EventTable:
                 remedy="give each event an id of its own, or score the files with --separate",
             )
         seen.update(table.ids)
-    padded = [replace(table, meta=table.meta or tuple({} for _ in table.ids)) for table in tables]
+    noted = any(table.meta for table in tables)
+    padded = [
+        replace(table, meta=tuple({} for _ in table.ids)) if noted and not table.meta else table
+        for table in tables
+    ]
     return EventTable.concat(padded)
 
 
@@ -265,13 +271,37 @@ def check_labelled(table: EventTable) -> None:
         )
 
 
-def _groups(table: EventTable, sizes: list[int]) -> tuple[list[Indices], npt.NDArray[np.intp]]:
-    """What is shuffled as a whole (events, or the steps of a task), and the table each is from."""
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """What is shuffled as a whole: an event, or the steps of a task.
+
+    Attributes
+    ----------
+    first
+        First row of each group, in the order of the table.
+    steps
+        All rows of each group; None where each is one event.
+    """
+
+    first: Indices
+    steps: tuple[Indices, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def rows(self, groups: Indices) -> Indices:
+        """The rows of some groups, one group after the other."""
+        if self.steps is None:
+            return self.first[groups]
+        return np.concatenate([self.steps[at] for at in groups.tolist()])
+
+
+def _groups(table: EventTable) -> _Groups:
     if table.unit == "trajectory":
-        return [np.array([at]) for at in range(len(table))], owner
+        return _Groups(np.arange(len(table), dtype=np.intp))
     members: dict[str, list[int]] = {}
-    for at, (name, meta) in enumerate(zip(table.ids, table.meta, strict=True)):
+    notes = table.meta or ({},) * len(table)
+    for at, (name, meta) in enumerate(zip(table.ids, notes, strict=True)):
         task = meta.get("task")
         if not isinstance(task, str) or not task:
             raise EventError(
@@ -280,8 +310,8 @@ def _groups(table: EventTable, sizes: list[int]) -> tuple[list[Indices], npt.NDA
                 remedy="steps are shuffled by task: put the task's id into `meta.task`",
             )
         members.setdefault(task, []).append(at)
-    groups = [np.array(rows) for rows in members.values()]
-    return groups, np.array([owner[rows[0]] for rows in groups])
+    steps = tuple(np.array(rows, dtype=np.intp) for rows in members.values())
+    return _Groups(np.array([rows[0] for rows in members.values()], dtype=np.intp), steps)
 
 
 def _chances(table: EventTable, settings: StreamSettings) -> npt.NDArray[Any]:
@@ -314,16 +344,21 @@ def _shifting(
     shares = sizes / len(owners)
     tilt = 1.0 - 2.0 * (np.cumsum(shares) - shares / 2.0)
     tilt *= shift / max(np.abs(tilt).max(), 1e-12)
-    waiting = [list(order.permutation(np.flatnonzero(owners == t))) for t in range(len(sizes))]
-    taken, due = np.zeros(len(sizes)), np.zeros(len(sizes))
+    waiting = [order.permutation(np.flatnonzero(owners == t)).tolist() for t in range(len(sizes))]
+    # Plain numbers from here on, a million events at a time: the same sums in the same order.
+    taken, due = [0] * len(sizes), [0.0] * len(sizes)
     batches = []
     for number, batch in enumerate(np.array_split(np.arange(len(owners)), rounds)):
         place = 1.0 - 2.0 * number / (rounds - 1) if rounds > 1 else 0.0
+        steps = (shares * (1.0 + tilt * place)).tolist()
         picked = []
-        for _ in batch:
-            due += shares * (1.0 + tilt * place)
-            behind = np.where([bool(rows) for rows in waiting], due - taken, -np.inf)
-            table = int(np.argmax(behind))
+        for _ in range(len(batch)):
+            table, most = 0, -math.inf
+            for at, step in enumerate(steps):
+                due[at] += step
+                behind = due[at] - taken[at]
+                if behind > most and waiting[at]:
+                    table, most = at, behind
             taken[table] += 1
             picked.append(waiting[table].pop())
         batches.append(order.permutation(np.array(picked, dtype=np.intp)))

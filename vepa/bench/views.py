@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from vepa.bench.streams import Stream, StreamSettings, arrange, make_stream, mask_generator
 from vepa.corpus.events import EventTable
 from vepa.errors import SettingError, Where
 from vepa.policy.schema import Schema, nearest
 
 __all__ = ["VIEWS", "View", "apply_view", "mask_unknown", "stream_in_view", "view_of"]
+
+#: Events masked at once.
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ def apply_view(table: EventTable, name: str) -> EventTable:
     """The events with every field outside the view `unknown`."""
     visible = view_of(name).fields(table.schema, name)
     hidden = [at for at, field in enumerate(table.schema.names) if field not in visible]
+    if not hidden:
+        return table
     codes = table.codes.copy()
     codes[:, hidden] = 0
     return table.with_codes(codes)
@@ -124,8 +127,13 @@ def mask_unknown(table: EventTable, share: float, seed: int, part: int = 0) -> E
             where=Where(field="mask_unknown"),
             remedy="a number from 0 to 1",
         )
-    masked = mask_generator(seed, part).random(table.codes.shape) < share
-    return table.with_codes(np.where(masked, np.int8(0), table.codes))
+    if share == 0.0:
+        return table
+    random, codes = mask_generator(seed, part), table.codes.copy()
+    for first in range(0, len(codes), _CHUNK):  # draws go row by row: chunks change none of them
+        rows = codes[first : first + _CHUNK]
+        rows[random.random(rows.shape) < share] = 0
+    return table.with_codes(codes)
 
 
 def stream_in_view(

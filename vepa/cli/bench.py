@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vepa.cli.bench_synth import synth
 from vepa.cli.console import AsJson, Output, ProjectDir
 from vepa.cli.inputs import SchemaOption, schema_of
 
@@ -26,6 +27,9 @@ app = typer.Typer(
 @app.callback()
 def _group() -> None:
     """Measure the evolution of policies on labelled events."""
+
+
+app.command("synth")(synth)
 
 
 @app.command()

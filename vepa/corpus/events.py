@@ -1,4 +1,7 @@
-"""Typed events as records (JSON Lines) and as tables (int8 columns)."""
+"""Typed events as records (JSON Lines) and as tables (int8 columns).
+
+A file whose name ends with `.parquet` is one of columns (`vepa.corpus.columns`), and read as such.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from vepa.corpus.ordering import natural_order
+from vepa.corpus.ordering import natural_places
 from vepa.errors import EventError, InputError, UnitMismatchError, Where
 from vepa.files import name_of, read_lines
 from vepa.policy.collector import paused
@@ -114,12 +118,13 @@ class EventTable:
         if where.dtype == np.bool_:
             where = np.flatnonzero(where)
         where = where.astype(np.intp)
+        places = where.tolist()
         return replace(
             self,
-            ids=tuple(self.ids[at] for at in where),
+            ids=tuple(map(self.ids.__getitem__, places)),
             codes=self.codes[where],
             labels=self.labels[where],
-            meta=tuple(self.meta[at] for at in where) if self.meta else (),
+            meta=tuple(map(self.meta.__getitem__, places)) if self.meta else (),
         )
 
     def canonical(self) -> EventTable:
@@ -127,8 +132,8 @@ class EventTable:
 
         Whatever is drawn over positions is then drawn over events, in whatever order they came.
         """
-        order = natural_order(self.ids)
-        return self if order == list(range(len(self))) else self.take(order)
+        order = natural_places(self.ids)
+        return self if np.array_equal(order, np.arange(len(self))) else self.take(order)
 
     def with_codes(self, codes: npt.NDArray[np.int8]) -> EventTable:
         """The same events with other codes (a view, masked cells)."""
@@ -196,17 +201,17 @@ class EventTable:
                 )
         return replace(
             first,
-            ids=tuple(name for table in tables for name in table.ids),
+            ids=tuple(chain.from_iterable(table.ids for table in tables)),
             codes=np.concatenate([table.codes for table in tables]),
             labels=np.concatenate([table.labels for table in tables]),
-            meta=tuple(entry for table in tables for entry in table.meta),
+            meta=tuple(chain.from_iterable(table.meta for table in tables)),
         )
 
 
 def stream_events(
     path: str | Path, schema: Schema | None = None, *, unit: Unit | None = None
 ) -> Iterator[EventRecord]:
-    """Stream the records of an events file (JSON Lines; `-` is standard input).
+    """Stream the records of an events file (JSON Lines, `-` is standard input; or `.parquet`).
 
     A line is a record `{id, label?, event, unit?, meta?}` or a bare event, which is named after its
     line. Every event is held against the schema.
@@ -251,14 +256,18 @@ def _no_events(path: str | Path) -> EventError:
 
 
 def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
-    """Read a whole events file.
+    """Read a whole events file: JSON Lines (`-` is standard input), or columns (`.parquet`).
 
     Raises
     ------
     EventError
         When a line is no record, ids repeat, or the file holds no event.
     """
+    from vepa.corpus.columns import is_columns, read_columns
+
     schema = schema or bundled_schema()
+    if is_columns(path):
+        return read_columns(path, schema)
     file = name_of(path)
     seen: set[str] = set()
     line = 1
@@ -289,6 +298,11 @@ def read_events(path: str | Path, schema: Schema | None = None) -> EventTable:
 def _encoded(
     path: str | Path, schema: Schema
 ) -> Iterator[tuple[int, EventRecord, tuple[int, ...]]]:
+    from vepa.corpus.columns import is_columns, read_columns
+
+    if is_columns(path):
+        yield from _recorded(read_columns(path, schema))
+        return
     file = name_of(path)
     for number, text in read_lines(path):
         try:
@@ -297,6 +311,25 @@ def _encoded(
         except InputError as error:
             raise error.at(file=file, line=number) from None
         yield number, record, row
+
+
+def _recorded(table: EventTable) -> Iterator[tuple[int, EventRecord, tuple[int, ...]]]:
+    """The events of a table one by one, numbered from 1; `unknown` fields are left out."""
+    names = {code: name for name, code in LABELS.items()}
+    for at, row in enumerate(table.codes):
+        codes = tuple(row.tolist())
+        record = EventRecord.model_construct(
+            id=table.ids[at],
+            event={
+                field.name: field.values[code]
+                for field, code in zip(table.schema.fields, codes, strict=True)
+                if code
+            },
+            label=names.get(int(table.labels[at])),
+            unit=table.unit,
+            meta=dict(table.meta[at]) if table.meta else {},
+        )
+        yield at + 1, record, codes
 
 
 def _record(text: str, number: int) -> EventRecord:
