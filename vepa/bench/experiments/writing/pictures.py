@@ -20,6 +20,8 @@ __all__ = ["drawn", "is_tall", "picture_css", "stand_alone"]
 
 #: Characters that no XML may hold.
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+#: Room around a picture that stands alone.
+_EDGE = 10
 #: How large the file is shown where nothing else says it.
 _SCALE = 1.6
 
@@ -37,9 +39,9 @@ def stand_alone(figure: Figure, styles: Mapping[str, Style]) -> str:
         "figure",
         figure.title,
         _described(figure),
-        parts,
-        WIDTH,
-        height,
+        [Markup('<g transform="translate({0} {0})">{1}</g>').format(_EDGE, Markup("").join(parts))],
+        WIDTH + 2 * _EDGE,
+        height + 2 * _EDGE,
         style=picture_css() + "svg.figure { background: var(--card); }",
         scale=_SCALE,
     )

@@ -84,7 +84,7 @@ def over_seeds(config: Mapping[str, Any]) -> str:
         over = f"{len(seeds)} seed{'s' * (len(seeds) > 1)} ({named})"
     return (
         f"Every figure is a mean over {over}; ± is one standard deviation over them, brackets are "
-        "the 95 % interval of the mean."
+        "the 95 % interval of the mean when events are resampled."
     )
 
 
