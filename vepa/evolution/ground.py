@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def constrained(schema: Schema, masks: Sequence[int]) -> list[int]:
 
 def overlaps(one: Sequence[int], other: Sequence[int]) -> bool:
     """True when some event satisfies both conjunctions."""
-    return all(a & b for a, b in zip(one, other, strict=True))
+    return all(map(and_, one, other))
 
 
 class Ground:
