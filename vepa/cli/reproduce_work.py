@@ -193,5 +193,5 @@ def _beside(found: Beside) -> tuple[str, str, str]:
 def _state(experiment: Experiment) -> str:
     rows = experiment.tables[0].rows
     absent = sum(bool(row.needs) for row in rows)
-    done = f"{len(rows) - absent} rows"
+    done = counted(len(rows) - absent, "row")
     return f"{done}, {absent} NOT RUN" if absent else done
