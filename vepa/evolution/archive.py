@@ -261,16 +261,10 @@ class Archive:
         found.units = units
         return found
 
-    def with_context(self, most: int) -> Archive:
-        """The archive with the `most` events of context that a search would look at first."""
-        if len(self.context) <= most:
-            return self
-        units = self.context_units
-        if len(units.rows) > most:
-            units = units.below(int(np.sort(units.numbers)[most]))
+    def with_context(self, rows: npt.NDArray[np.int64], units: Units) -> Archive:
+        """The archive with only the events of context in `rows`, of which `units` are looked at."""
         found = self._copy()
-        found.context = self.context.take(units.rows)
-        found.context_units = units.moved(np.arange(len(units.rows)))
+        found.context, found.context_units = self.context.take(rows), units
         return found
 
     def _copy(self) -> Archive:

@@ -6,6 +6,8 @@
    least one example, and its weight in whole numbers: the evidence of every standing rule, the
    labels and the failures stay as they were, exactly.
 
+Of the context only what a search would look at stays, equal events as one.
+
 Which examples of a stratum are kept follows from the numbers of their units (the smallest ones), as
 does what a search looks at. So the units that are looked at are the same as without a bound.
 """
@@ -57,7 +59,7 @@ def bounded(archive: Archive, most: int, policy: Policy, authority: Authority) -
         found = _merged(found, _marks(found, policy.rules, authority))
     if len(found) > most:
         found = _thinned(found, most, _marks(found, policy.rules, authority))
-    return found.with_context(most)
+    return _with_less_context(found, most) if len(found.context) > most else found
 
 
 def _marks(archive: Archive, rules: Sequence[Rule], authority: Authority) -> Bytes:
@@ -113,6 +115,20 @@ def _thinned(archive: Archive, most: int, marks: Bytes) -> Archive:
     rows = np.flatnonzero(made)
     places = np.cumsum(made > 0) - 1
     return archive.with_units(units).reduced(rows, made[rows], archive.numbers[rows], places)
+
+
+def _with_less_context(archive: Archive, most: int) -> Archive:
+    """Only the context that a search would look at; events that agree in every field are one."""
+    units, codes = archive.context_units, archive.context.codes.view(np.uint8)
+    _, group = _groups(codes[units.rows])
+    smallest = np.full(int(group.max(initial=-1)) + 1, ALL, dtype=np.uint64)
+    np.minimum.at(smallest, group, units.numbers)
+    if len(smallest) > most:
+        units = units.below(int(np.sort(smallest)[most]))
+    first, group = _groups(codes[units.rows])
+    rows = np.sort(units.rows[first])
+    places = np.searchsorted(rows, units.rows[first])
+    return archive.with_context(rows, units.moved(places[group]))
 
 
 def _groups(rows: Bytes) -> tuple[Rows, Rows]:
