@@ -6,6 +6,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import polars
@@ -131,6 +132,23 @@ def test_another_schema_and_another_order_of_values(tmp_path):
     with pytest.raises(EventError, match="head is none of events") as caught:
         read_events(path, SMALL)
     assert caught.value.where.field == "vepa.events.unit"
+
+
+@pytest.mark.slow
+def test_whatever_bytes_change_it_is_the_same_table_or_an_error(tmp_path):
+    path, events, random = tmp_path / "e.parquet", table(300), Random(0)
+    write_columns(events, path)
+    data, refused = path.read_bytes(), 0
+    for _ in range(600):
+        changed = bytearray(data)
+        for _ in range(random.choice([1, 1, 3, 20])):
+            changed[random.randrange(len(data))] = random.randrange(256)
+        path.write_bytes(changed)
+        try:
+            assert read_events(path, SMALL).sha256 == events.sha256
+        except InputError:
+            refused += 1
+    assert refused > 300
 
 
 @pytest.mark.parametrize("where", ["begin", "middle", "end", "all"])

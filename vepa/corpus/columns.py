@@ -203,7 +203,7 @@ def _head(path: str | Path) -> _Head:
     _check_readable(path)
     try:
         text = polars.read_parquet_metadata(path).get(_HEAD)
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except _faults(polars) as error:
         raise _damaged(error) from None
     if text is None:
         raise EventError(
@@ -224,12 +224,17 @@ def _frame(path: str | Path) -> pl.DataFrame:
     polars = _polars()
     try:
         found: pl.DataFrame = polars.read_parquet(path, memory_map=True, glob=False)
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except _faults(polars) as error:
         raise _damaged(error) from None
     return found
 
 
-def _damaged(error: Exception) -> EventError:
+def _faults(polars: Any) -> tuple[type[BaseException], ...]:
+    """What polars raises on bytes that are no parquet: it also panics, past every `Exception`."""
+    return polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError
+
+
+def _damaged(error: BaseException) -> EventError:
     what = str(error).partition("\n")[0]
     return EventError(f"no parquet file that can be read: {what}", remedy=_REMEDY)
 
