@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from vepa.bench.streams import (
     make_stream,
     mask_generator,
 )
+from vepa.bench.views import stream_in_view
 from vepa.corpus.events import EventTable
 from vepa.errors import EventError, SettingError, UnitMismatchError
 
@@ -240,3 +242,31 @@ def test_settings_out_of_range_are_refused():
     for wrong in ({"rounds": 0}, {"feedback": 1.5}, {"flip": -0.1}, {"shift": 2.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             StreamSettings(**wrong)
+
+
+def test_the_draws_of_a_seed_stay_what_they_were(build):
+    """Seeds are used in every figure that was ever told: written down once, never to change."""
+    tables = [build.table(150, seed=1), build.table(90, seed=2)]
+    steps = build.table(120, seed=3, unit="step", tasks=17)
+    draws = hashlib.sha256()
+    for parts, settings in (
+        (tables, StreamSettings(rounds=7, flip=0.2)),
+        (tables, StreamSettings(rounds=7, flip=0.2, shift=0.7)),
+        ([steps], StreamSettings(rounds=5, feedback=0.3)),
+    ):
+        for view, masked in (("full", 0.0), ("full", 0.15)):
+            stream = stream_in_view(parts, settings, 11, view=view, masked=masked)
+            draws.update(stream.table.sha256.encode())
+            for part in stream.rounds:
+                for values in (part.indices, part.feedback, part.observed):
+                    draws.update(values.astype("<i8").tobytes())
+    assert draws.hexdigest()[:16] == "404e8810ae0fdc50"
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_events_whole_and_masked(build):
+    table = build.table(100_000)
+    stream = stream_in_view([table], StreamSettings(rounds=30), 5, view="full", masked=0.1)
+    assert sorted(stream.order) == list(range(100_000))
+    masks = mask_generator(5).random(table.codes.shape) < 0.1
+    assert np.array_equal(stream.table.codes == 0, masks)

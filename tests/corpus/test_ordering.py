@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vepa.corpus.events import EventRecord, EventTable, read_events
-from vepa.corpus.ordering import natural_key, natural_order
+from vepa.corpus.ordering import _numbered, natural_key, natural_order
 from vepa.policy import bundled_schema
 from vepa.project import package_content
 
@@ -43,6 +43,32 @@ def test_any_order_of_names_comes_back_as_the_same_one(names, rng):
 @given(st.text("ab/", max_size=4), st.integers(0, 10**30), st.integers(0, 10**30))
 def test_names_that_differ_in_a_number_are_ordered_by_it(text, one, other):
     assert (one < other) == (natural_key(f"{text}{one}/x") < natural_key(f"{text}{other}/x"))
+
+
+@given(
+    st.lists(
+        st.builds(
+            "{}{}".format,
+            st.text("a01/", max_size=4),
+            st.sampled_from(["", "0", "1", "01", "7", "10", "9" * 19]),
+        ),
+        unique=True,
+        max_size=8,
+    )
+)
+def test_the_quick_way_is_the_order_of_the_keys(names):
+    """Names that are a head and a number are ordered by arrays, and others by their keys."""
+    assert [names[at] for at in natural_order(names)] == sorted(names, key=natural_key)
+
+
+def test_numbered_names_of_several_files_take_the_quick_way():
+    names = [f"{head}/{at}" for head in ("synth-0", "synth-10", "synth-2") for at in range(40)]
+    mixed = random.Random(0).sample(names, len(names))
+    assert _numbered(mixed) is not None
+    assert [mixed[at] for at in natural_order(mixed)] == sorted(names, key=natural_key)
+    assert _numbered([*mixed, "synth-0/x"]) is None
+    assert _numbered(["a5", "a1b2"]) is None
+    assert _numbered(["a1", "a01"]) is None
 
 
 def test_a_table_is_put_in_order_whole_and_only_once():
