@@ -15,7 +15,7 @@ from vepa.bench.experiments.document import Cell, Experiment, Report, Row, Table
 from vepa.bench.experiments.writing import write_report
 from vepa.bench.experiments.writing.csv import figure_csv, table_csv
 from vepa.bench.experiments.writing.markdown import experiment_markdown
-from vepa.bench.experiments.writing.telling import mean_and_deviation, value
+from vepa.bench.experiments.writing.telling import mean_and_deviation, over_seeds, value
 from vepa.files import sha256_of
 
 HOSTILE = "a|b *bold* [x](javascript:y) `<img src=x onerror=y>` \\| _z_ \n# head, \"q\" 'r'"
@@ -168,6 +168,11 @@ def test_groups_are_named_in_the_csv_of_dots(report: Report) -> None:
 )
 def test_figures_are_told_plainly(told: str, expected: str) -> None:
     assert told == expected
+
+
+def test_one_seed_is_told_as_one() -> None:
+    assert over_seeds({"seeds": [3]}).startswith("Every figure is that of one seed (3)")
+    assert "mean over 2 seeds (0, 1)" in over_seeds({"seeds": [0, 1]})
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/b", "", ".hidden", "-rf"])

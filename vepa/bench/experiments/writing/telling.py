@@ -77,15 +77,12 @@ def over_seeds(config: Mapping[str, Any]) -> str:
     'Every figure is a mean over 3 seeds (0, 1, 2)'
     """
     seeds = seeds_of(config)
-    if not seeds:
-        over = "the seeds"
-    else:
-        named = ", ".join(str(seed) for seed in seeds)
-        over = f"{len(seeds)} seed{'s' * (len(seeds) > 1)} ({named})"
-    return (
-        f"Every figure is a mean over {over}; ± is one standard deviation over them, brackets are "
-        "the 95 % interval of the mean when events are resampled."
-    )
+    brackets = "brackets are the 95 % interval of the mean when events are resampled."
+    if len(seeds) == 1:
+        return f"Every figure is that of one seed ({seeds[0]}), so ± is 0; {brackets}"
+    named = ", ".join(str(seed) for seed in seeds)
+    over = f"{len(seeds)} seeds ({named})" if seeds else "the seeds"
+    return f"Every figure is a mean over {over}; ± is one standard deviation over them, {brackets}"
 
 
 def seeds_of(config: Mapping[str, Any]) -> list[object]:
