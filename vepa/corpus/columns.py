@@ -1,4 +1,4 @@
-"""Events on disk as int8 columns (parquet): a hundredth of the time that JSON Lines take to read.
+"""Events on disk as int8 columns (parquet): read thirty times as fast as JSON Lines.
 
 One int8 column a field (`event.NAME`), beside `id`, `label` and, where there is some, `meta` as
 JSON. The head of the file says which schema the codes belong to, and the hash of what it holds.

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vepa.corpus.ordering import natural_places
 from vepa.errors import EventError, InputError, UnitMismatchError, Where
@@ -56,7 +56,7 @@ class EventRecord(BaseModel):
     event: dict[str, str]
     label: Label | None = None
     unit: Unit = "trajectory"
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] = Field(default_factory=dict)
 
     def encode(self, schema: Schema) -> Event:
         """The validated event; raises `EventError`."""
