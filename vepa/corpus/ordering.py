@@ -56,23 +56,24 @@ def _numbered(names: Sequence[str]) -> Places | None:
     Thirty times as fast as by keys, and the same.
     """
     heads = [name.rstrip(_DIGITS) for name in names]
-    sizes = [len(name) - len(head) for name, head in zip(names, heads, strict=True)]
+    sizes = list(map(int.__sub__, map(len, names), map(len, heads)))
     if not sizes or min(sizes) < 1 or max(sizes) > _LONGEST:
         return None
     kinds = dict.fromkeys(heads)
     if not _apart(kinds):
         return None
     ranks = {head: at for at, head in enumerate(sorted(kinds, key=_key_of_head))}
-    number = np.array([int(name[-size:]) for name, size in zip(names, sizes, strict=True)])
+    tails = map(str.removeprefix, names, heads)
+    number = np.fromiter(map(int, tails), dtype=np.int64, count=len(names))
     if len(ranks) == 1:
-        rank = np.zeros(len(names), dtype=np.int64)
+        order: Places = np.argsort(number, kind="stable")
+        same = np.diff(number[order]) == 0
     else:
-        rank = np.array([ranks[head] for head in heads], dtype=np.int64)
-    order: Places = np.lexsort((number, rank))
-    same = np.diff(number[order]) == 0
-    if (same & (np.diff(rank[order]) == 0)).any():  # `x1` and `x01`: the keys tell which is first
-        return None
-    return order
+        rank = np.fromiter(map(ranks.__getitem__, heads), dtype=np.int64, count=len(names))
+        order = np.lexsort((number, rank))
+        same = (np.diff(number[order]) == 0) & (np.diff(rank[order]) == 0)
+    # `x1` and `x01`: the keys tell which is first.
+    return None if same.any() else order
 
 
 def _apart(heads: Iterable[str]) -> bool:
