@@ -113,7 +113,7 @@ def test_a_killed_run_goes_on(vepa, catalogue, tmp_path):
         start_new_session=True,
     )
     until = time.monotonic() + 120
-    while not (found := list(out.rglob("*.npz"))) and time.monotonic() < until:
+    while not (found := list((out / "plays").rglob("*.json"))) and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()

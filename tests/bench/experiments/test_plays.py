@@ -102,7 +102,7 @@ def test_what_is_kept_is_what_was_played(catalogue, tmp_path):
     store = PlayStore(tmp_path)
     again = perform(job.play.condition, job.play.method, job.play.seed, job.tables)
     kept = store.read(job.play)
-    assert list(kept) == list(again)
+    assert set(kept) == set(again)
     for name, each in again.items():
         assert kept[name].told == dict(each.told)
         for part in ("rows", "round", "truth", "aimed", "verdicts", "sure", "repaired", "lost"):
@@ -171,13 +171,13 @@ def test_a_report_tells_what_is_missing_and_never_a_number_for_it(catalogue, tmp
     first, second = report.experiments
     assert second.tables[0].rows[0].cells["covered_f1"].by_seed
     rows = {(row.condition_key, row.method_key): row for row in first.tables[0].rows}
-    assert rows["clean", "no-memory"].needs == "a language model: --model judge=NAME"
+    assert rows["clean", "no-memory"].needs == "a language model: `--model judge=NAME`"
     assert rows["absent", "paper"].needs == "events in data/nowhere.events.jsonl"
     assert rows["clean", "later"].needs == "a parser that is not there yet"
     assert all(not row.cells for row in rows.values() if row.needs)
     assert all(row.cells for row in rows.values() if not row.needs)
     assert {(each.what, each.needs) for each in first.missing} == {
-        ("LLM without memory", "a language model: --model judge=NAME"),
+        ("LLM without memory", "a language model: `--model judge=NAME`"),
         ("later", "a parser that is not there yet"),
         ("absent", "events in data/nowhere.events.jsonl"),
     }

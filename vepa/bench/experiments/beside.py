@@ -76,9 +76,11 @@ def spelled(value: float, unit: Unit, *, sign: bool = False) -> str:
     Examples
     --------
     >>> spelled(-0.0312, "score", sign=True), spelled(0.25, "percent")
-    ('-0.031', '25.0 %')
+    ('\N{MINUS SIGN}0.031', '25.0 %')
     """
     plus = "+" if sign else ""
     if unit == "percent":
-        return f"{100.0 * value:{plus}.1f} %"
-    return f"{value:{plus}.1f}" if unit == "count" else f"{value:{plus}.3f}"
+        told = f"{100.0 * value:{plus}.1f} %"
+    else:
+        told = f"{value:{plus}.1f}" if unit == "count" else f"{value:{plus}.3f}"
+    return told.replace("-", "\N{MINUS SIGN}")

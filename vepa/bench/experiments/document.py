@@ -29,7 +29,7 @@ Unit = Literal["score", "percent", "count"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Cell(_Part):

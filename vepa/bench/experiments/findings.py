@@ -49,11 +49,12 @@ def _strongest(worked: Worked) -> Iterator[str]:
 
 def _apart(found: Cell) -> str:
     low, high = found.low, found.high
-    told = f"a difference of {found.mean:+.3f}"
+    told = f"a difference of {spelled(found.mean, 'score', sign=True)}"
     if low is None or high is None:
         return f"{told} (deviation over shuffles {found.sd:.3f})"
     sure = "" if low > 0.0 or high < 0.0 else ", so neither is surely ahead"
-    return f"{told} (95 % interval {low:+.3f} to {high:+.3f}){sure}"
+    ends = " to ".join(spelled(end, "score", sign=True) for end in (low, high))
+    return f"{told} (95 % interval {ends}){sure}"
 
 
 def _same_policies(worked: Worked) -> Iterator[str]:

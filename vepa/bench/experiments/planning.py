@@ -226,9 +226,9 @@ def _need(method: MethodSpec, options: Options) -> str:
         return ""
     lacking = []
     if method.asks not in options.cast:
-        lacking.append(f"a language model: --model {method.asks}=NAME")
+        lacking.append(f"a language model: `--model {method.asks}=NAME`")
     if method.learner and FAMILIES[method.learner].embeds and options.embedder is None:
-        lacking.append("an embedding model: --embedder NAME")
+        lacking.append("an embedding model: `--embedder NAME`")
     return "; ".join(lacking)
 
 

@@ -212,6 +212,7 @@ def _tables(worked: Worked) -> Iterator[Table]:
             columns=columns,
             rows=tuple(less),
             note="Paired by shuffle and event: the interval is that of the difference.",
+            signed=True,
         )
 
 
