@@ -8,7 +8,8 @@ import pytest
 from vepa.bench import metrics
 from vepa.bench.experiments.beside import moved
 from vepa.bench.experiments.document import Cell
-from vepa.bench.experiments.measures import MEASURES, Resamples, cell, difference
+from vepa.bench.experiments.measures import MEASURES
+from vepa.bench.experiments.measuring import Resamples, cell, difference
 from vepa.bench.experiments.plays import Answered
 
 COUNTED = [name for name, measure in MEASURES.items() if measure.counts is not None]

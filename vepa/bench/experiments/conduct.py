@@ -13,7 +13,7 @@ from typing import Any
 from vepa.bench.experiments.catalogue import load_catalogue
 from vepa.bench.experiments.document import Report
 from vepa.bench.experiments.keeping import Play, PlayStore
-from vepa.bench.experiments.measures import Resamples
+from vepa.bench.experiments.measuring import Resamples
 from vepa.bench.experiments.planning import Options, Plan, make_plan
 from vepa.bench.experiments.plays import PolicyMethod, perform
 from vepa.bench.experiments.working_out import work_out
