@@ -181,6 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def filled(page: str, text: str) -> str:
     """The page with the figures in their place."""
+    if BEGIN not in page or END not in page:
+        raise RuntimeError(f"{PAGE.name} has no place for the figures: {BEGIN} and {END}")
     head, _, rest = page.partition(BEGIN)
     return f"{head}{BEGIN}\n{text}{END}{rest.partition(END)[2]}"
 

@@ -55,6 +55,8 @@ def test_every_row_has_the_cells_of_its_head():
 def test_the_page_keeps_everything_else():
     page = f"# A\n{scale.BEGIN}\nold\n{scale.END}\n## B\n"
     assert scale.filled(page, "new\n") == page.replace("old", "new")
+    with pytest.raises(RuntimeError, match="no place for the figures"):
+        scale.filled("# A\n", "new\n")
 
 
 @pytest.mark.slow
