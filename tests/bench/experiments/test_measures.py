@@ -9,7 +9,7 @@ from vepa.bench import metrics
 from vepa.bench.experiments.beside import moved
 from vepa.bench.experiments.document import Cell
 from vepa.bench.experiments.measures import MEASURES
-from vepa.bench.experiments.measuring import Resamples, cell, difference
+from vepa.bench.experiments.measuring import Resamples, drawn
 from vepa.bench.experiments.plays import Answered
 
 COUNTED = [name for name, measure in MEASURES.items() if measure.counts is not None]
@@ -61,8 +61,9 @@ def test_a_resample_is_the_measure_on_the_events_that_were_drawn():
 @pytest.mark.parametrize("name", COUNTED)
 def test_an_interval_holds_its_mean_and_has_a_width(name):
     plays, refs = [answered(s) for s in range(3)], [answered(s) for s in range(3)]
-    found = cell(MEASURES[name], plays, refs, Resamples(80))
-    assert found is not None
+    measured = drawn(MEASURES[name], plays, refs, Resamples(80))
+    assert measured is not None
+    found = measured.cell
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.mean < found.high
@@ -71,8 +72,11 @@ def test_an_interval_holds_its_mean_and_has_a_width(name):
 
 def test_a_method_less_itself_is_exactly_nothing():
     plays = [answered(s) for s in range(3)]
-    found = difference(MEASURES["covered_f1"], (plays, plays), (plays, plays), Resamples(80))
-    assert found == Cell(mean=0.0, sd=0.0, low=0.0, high=0.0, by_seed=(0.0, 0.0, 0.0))
+    found = drawn(MEASURES["covered_f1"], plays, plays, Resamples(80))
+    assert found is not None
+    assert found.less(found).cell == Cell(
+        mean=0.0, sd=0.0, low=0.0, high=0.0, by_seed=(0.0, 0.0, 0.0)
+    )
 
 
 def test_pairing_makes_the_interval_of_a_difference_narrower():
@@ -84,10 +88,10 @@ def test_pairing_makes_the_interval_of_a_difference_narrower():
         theirs.append(Answered(**{**vars_of(play), "verdicts": verdicts}))
     resamples = Resamples(400)
     measure = MEASURES["full_f1"]
-    paired = difference(measure, (ours, ours), (theirs, theirs), resamples)
-    alone = cell(measure, ours, ours, resamples)
-    assert paired is not None
-    assert alone is not None
+    one, other = (drawn(measure, plays, plays, resamples) for plays in (ours, theirs))
+    assert one is not None
+    assert other is not None
+    paired, alone = one.less(other).cell, one.cell
     assert paired.high - paired.low < 0.5 * (alone.high - alone.low)
     assert paired.low > 0.0
 

@@ -18,10 +18,10 @@ from vepa.bench.scores import CURVE
 if TYPE_CHECKING:
     from vepa.bench.experiments.working_out import Worked
 
-__all__ = ["drawn"]
+__all__ = ["figure_of"]
 
 
-def drawn(worked: Worked, spec: FigureSpec) -> Figure:
+def figure_of(worked: Worked, spec: FigureSpec) -> Figure:
     """A figure of the catalogue, from an experiment of which something was played."""
     methods = [m for m in (spec.methods or worked.spec.methods) if _played(worked, m)]
     if spec.kind == "conditions":

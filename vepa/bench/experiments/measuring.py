@@ -16,7 +16,7 @@ import numpy.typing as npt
 from vepa.bench.experiments.document import Cell, Unit
 from vepa.bench.experiments.plays import Answered
 
-__all__ = ["Measure", "Resamples", "cell", "difference"]
+__all__ = ["Drawn", "Measure", "Resamples", "drawn"]
 
 Floats = npt.NDArray[np.float64]
 #: (a method's answers, those of the policy that it is compared with) -> counts, (events, k).
@@ -77,73 +77,68 @@ class Resamples:
         return measure.combined(self.weights @ counts)
 
 
-def cell(
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A measure of a method, seed by seed and resample by resample.
+
+    Attributes
+    ----------
+    values
+        Of each seed.
+    resampled
+        Of each resample, the mean over seeds; None where the measure is none of counts over events.
+    """
+
+    values: Floats
+    resampled: Floats | None
+
+    @property
+    def cell(self) -> Cell:
+        """Mean, deviation and interval."""
+        low = high = None
+        if self.resampled is not None:
+            outside = 50.0 * (1.0 - WITHIN)
+            ends = np.percentile(self.resampled, [outside, 100.0 - outside])
+            low, high = (float(end) for end in ends)
+        return Cell(
+            mean=float(self.values.mean()),
+            sd=float(self.values.std()),
+            low=low,
+            high=high,
+            by_seed=tuple(float(value) for value in self.values),
+        )
+
+    def less(self, other: Drawn) -> Drawn:
+        """The difference of two methods that answered the same events, paired by seed and event."""
+        resampled = None
+        if self.resampled is not None and other.resampled is not None:
+            resampled = self.resampled - other.resampled
+        return Drawn(self.values - other.values, resampled)
+
+
+def drawn(
     measure: Measure,
     plays: Sequence[Answered],
     references: Sequence[Answered],
     resamples: Resamples,
-) -> Cell | None:
-    """The measure over seeds, with its interval; None where the method has none."""
-    values = _values(measure, plays, references)
-    if values is None:
-        return None
-    drawn = None if measure.direct else _drawn(measure, plays, references, resamples)
-    return _told(values, drawn)
-
-
-def difference(
-    measure: Measure,
-    one: tuple[Sequence[Answered], Sequence[Answered]],
-    other: tuple[Sequence[Answered], Sequence[Answered]],
-    resamples: Resamples | None,
-) -> Cell | None:
-    """The measure of one method less that of another, paired by seed and by event.
+) -> Drawn | None:
+    """The measure over seeds; None where the method has none.
 
     Parameters
     ----------
     measure
-        What is compared.
-    one, other
-        Plays and references of each, seed by seed.
+        What is measured.
+    plays, references
+        Of the method, and of the policy that it is compared with, seed by seed.
     resamples
-        Of the data set; None where the two were not asked about the same events.
+        Of the data set.
     """
-    values, less = _values(measure, *one), _values(measure, *other)
-    if values is None or less is None:
-        return None
-    drawn = None
-    if not measure.direct and resamples is not None:
-        drawn = _drawn(measure, *one, resamples) - _drawn(measure, *other, resamples)
-    return _told(values - less, drawn)
-
-
-def _values(
-    measure: Measure, plays: Sequence[Answered], references: Sequence[Answered]
-) -> Floats | None:
-    found = [measure.of(*pair) for pair in zip(plays, references, strict=True)]
+    pairs = list(zip(plays, references, strict=True))
+    found = [measure.of(*pair) for pair in pairs]
     known = [value for value in found if value is not None]
-    return np.array(known) if len(known) == len(found) else None
-
-
-def _drawn(
-    measure: Measure,
-    plays: Sequence[Answered],
-    references: Sequence[Answered],
-    resamples: Resamples,
-) -> Floats:
-    pairs = zip(plays, references, strict=True)
-    return np.asarray(np.mean([resamples.of(measure, *pair) for pair in pairs], axis=0))
-
-
-def _told(values: Floats, drawn: Floats | None) -> Cell:
-    low = high = None
-    if drawn is not None:
-        outside = 50.0 * (1.0 - WITHIN)
-        low, high = (float(x) for x in np.percentile(drawn, [outside, 100.0 - outside]))
-    return Cell(
-        mean=float(values.mean()),
-        sd=float(values.std()),
-        low=low,
-        high=high,
-        by_seed=tuple(float(value) for value in values),
-    )
+    if len(known) < len(found):
+        return None
+    if measure.direct is not None:
+        return Drawn(np.array(known), None)
+    each = [resamples.of(measure, *pair) for pair in pairs]
+    return Drawn(np.array(known), np.asarray(np.mean(each, axis=0)))

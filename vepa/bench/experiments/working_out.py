@@ -17,11 +17,11 @@ from vepa.bench.experiments.document import (
     Row,
     Table,
 )
-from vepa.bench.experiments.drawing import drawn
+from vepa.bench.experiments.drawing import figure_of
 from vepa.bench.experiments.findings import findings
 from vepa.bench.experiments.keeping import PlayStore
 from vepa.bench.experiments.measures import MEASURES
-from vepa.bench.experiments.measuring import Resamples, cell, difference
+from vepa.bench.experiments.measuring import Drawn, Resamples, drawn
 from vepa.bench.experiments.planning import Plan
 from vepa.bench.experiments.plays import Answered
 
@@ -50,6 +50,7 @@ class Worked:
     plan: Plan
     answers: dict[tuple[str, str], Answers] = field(default_factory=dict)
     _resamples: dict[str, Resamples] = field(default_factory=dict)
+    _known: dict[tuple[str, str, str], Drawn | None] = field(default_factory=dict)
 
     def title(self, method: str) -> str:
         """A method, for people."""
@@ -76,20 +77,24 @@ class Worked:
 
     def cell(self, condition: str, method: str, measure: str) -> Cell | None:
         """A figure; None where it was not run, or has none."""
-        plays, reference = self.answers.get((condition, method)), self.reference(condition)
-        if plays is None or reference is None:
-            return None
-        return cell(MEASURES[measure], plays, reference, self.resamples(condition))
+        found = self._measured(condition, method, measure)
+        return None if found is None else found.cell
 
     def difference(self, measure: str, one: tuple[str, str], other: tuple[str, str]) -> Cell | None:
         """The figure at one place less that at another, each (condition, method)."""
-        pairs = []
-        for condition, method in (one, other):
+        found, less = (self._measured(*place, measure) for place in (one, other))
+        return None if found is None or less is None else found.less(less).cell
+
+    def _measured(self, condition: str, method: str, measure: str) -> Drawn | None:
+        key = (condition, method, measure)
+        if key not in self._known:
             plays, reference = self.answers.get((condition, method)), self.reference(condition)
-            if plays is None or reference is None:
-                return None
-            pairs.append((plays, reference))
-        return difference(MEASURES[measure], pairs[0], pairs[1], self.resamples(one[0]))
+            self._known[key] = (
+                None
+                if plays is None or reference is None
+                else drawn(MEASURES[measure], plays, reference, self.resamples(condition))
+            )
+        return self._known[key]
 
     def needs(self, condition: str, method: str) -> str:
         """What a place needs; empty where it was played."""
@@ -134,7 +139,7 @@ def work_out(
         place=spec.place,
         command=command,
         tables=tuple(_tables(worked)),
-        figures=tuple(drawn(worked, figure) for figure in spec.figures if worked.answers),
+        figures=tuple(figure_of(worked, figure) for figure in spec.figures if worked.answers),
         beside=tuple(beside.compared(worked, each) for each in spec.beside),
         missing=tuple(_missing(worked)),
         findings=tuple(findings(worked)),
