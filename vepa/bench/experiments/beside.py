@@ -50,7 +50,9 @@ def _verdict(ours: Cell | None, source: float, signed: bool, unit: Unit) -> tupl
     if abs(apart) < 0.005:
         return "ours is the same", True
     way = "above" if apart > 0 else "below"
-    return f"ours is {spelled(abs(apart), unit)} {way} the source's", True
+    # Of percentages it is points that one is above the other, not percent.
+    size = spelled(abs(apart), unit).replace(" %", " points")
+    return f"ours is {size} {way} the source's", True
 
 
 def moved(ours: Cell, source: float, unit: Unit) -> tuple[str, bool]:
