@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
 
+import httpx
 import pytest
 from model_servers import FAKE_KEY, Cut, Fail, Raw, Say, Slow
 
@@ -232,3 +234,26 @@ def test_the_deadline_holds_over_all_attempts(wire, hello):
     began = time.monotonic()
     assert failing(model, hello).kind == "unreachable"
     assert time.monotonic() - began < 8
+
+
+def test_no_stream_is_left_to_the_garbage_collector(wire, hello, monkeypatch):
+    """Closed there, it may stop every later request (`vepa.llm.streams.let_go`)."""
+    made: list[httpx.Response] = []
+    send = httpx.Client.send
+
+    def noted(self, request, **options):
+        made.append(send(self, request, **options))
+        return made[-1]
+
+    monkeypatch.setattr(httpx.Client, "send", noted)
+    gc.disable()
+    try:
+        wire.model([Say("x")]).ask(hello)
+        failing(wire.model([Slow("late" * 20, each=0.2)], max_attempts=1, timeout=0.5), hello)
+        until = time.monotonic() + 20  # nobody waits for it; its thread ends at the next piece
+        while not all(response.is_closed for response in made) and time.monotonic() < until:
+            time.sleep(0.05)
+    finally:
+        gc.enable()
+    assert len(made) > wire.stream
+    assert all(response.is_closed for response in made)

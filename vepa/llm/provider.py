@@ -15,7 +15,7 @@ from vepa.llm.repairs import repair_of
 from vepa.llm.sending import Sender, Sending, Worst
 from vepa.llm.settings import ModelSettings
 from vepa.llm.shapes import Misshapen, check_schema, parse_structured
-from vepa.llm.streams import assembled
+from vepa.llm.streams import assembled, let_go
 from vepa.llm.tally import Tally
 from vepa.llm.wire import Answer, Mode, parameters, read_response
 
@@ -159,4 +159,7 @@ class ProviderModel:
         response = self._litellm.completion(**self._sender.access(), **keywords)
         if not settings.stream:
             return read_response(response, request.shape, question.mode)
-        return assembled(response, request.shape, question.mode, given_up)
+        try:
+            return assembled(response, request.shape, question.mode, given_up)
+        finally:
+            let_go(response)

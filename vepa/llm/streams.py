@@ -10,7 +10,7 @@ from vepa.files import utf8_text
 from vepa.llm.messages import Shape, ToolCall
 from vepa.llm.wire import Answer, CutShortError, Mode, finished
 
-__all__ = ["assembled"]
+__all__ = ["assembled", "let_go"]
 
 
 class _Watched:
@@ -86,6 +86,19 @@ def assembled(stream: Any, shape: Shape | None, mode: Mode, given_up: threading.
         for index, call in sorted(calls.items())
     ]
     return finished(answer, reason, bool(refusal), shape, mode)
+
+
+def let_go(stream: Any) -> None:
+    """Close the response behind a stream, read to its end or not.
+
+    Left to the garbage collector it may be closed in the middle of another request, by the thread
+    that holds the lock of the pool of connections: all later requests would wait for ever.
+    """
+    source = getattr(stream, "completion_stream", None)
+    for name in ("_response", "response"):  # Anthropic's chunks; the client of OpenAI
+        close = getattr(getattr(source, name, None), "close", None)
+        if callable(close):
+            close()
 
 
 def _numbered(parts: Iterable[Any]) -> Iterator[tuple[int, Any]]:
