@@ -26,7 +26,7 @@ PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="Policy file (YAML or JSON; - is stdin).")
 ]
 EventsArgument = Annotated[
-    Path, typer.Argument(metavar="EVENTS", help="Events file (JSON Lines, or .parquet; - is stdin).")
+    Path, typer.Argument(metavar="EVENTS", help="Events file (JSON Lines or .parquet; - is stdin).")
 ]
 SchemaOption = Annotated[
     Path | None,
