@@ -19,6 +19,7 @@ __all__ = [
     "MAX_DOCUMENT_BYTES",
     "MAX_LINE_BYTES",
     "canonical_json",
+    "check_readable",
     "check_writable",
     "plainly_json",
     "read_lines",
@@ -219,6 +220,13 @@ def write_output(path: str | Path, data: str | bytes) -> Path:
     with writing_output(path) as stream:
         stream.write(data.encode("utf-8") if isinstance(data, str) else data)
     return Path(path)
+
+
+def check_readable(path: str | Path) -> None:
+    """Raise the `InputError` of every other reader where a file cannot be opened."""
+    stream = _open(path)
+    if str(path) != "-":
+        stream.close()
 
 
 def check_writable(path: str | Path) -> None:

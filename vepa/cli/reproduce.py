@@ -85,7 +85,8 @@ def reproduce(
     from vepa.bench.experiments.catalogue import load_catalogue
     from vepa.bench.experiments.conduct import jobs_of
     from vepa.bench.experiments.planning import make_plan
-    from vepa.cli.reproduce_work import Place, carry_out, tell_dry_run
+    from vepa.cli.bench_settings import names_of
+    from vepa.cli.reproduce_work import Workplace, carry_out, tell_dry_run
     from vepa.project import Project
 
     casts = _casts(model or [], model_settings or [], offline)
@@ -94,7 +95,7 @@ def reproduce(
     folder = (out or found.artifacts_path / "reproduce").absolute()
     options = _options(
         {
-            "only": _names(only),
+            "only": names_of(only),
             "seeds": seeds,
             "first_seed": first_seed,
             "cast": casts,
@@ -104,7 +105,9 @@ def reproduce(
         }
     )
     plan = make_plan(load_catalogue(str(file)), options, project)
-    place = Place(folder, file.absolute(), project and project.absolute(), runner, address, jobs)
+    place = Workplace(
+        folder, file.absolute(), project and project.absolute(), runner, address, jobs
+    )
     missing = jobs_of(plan, folder / "plays", place.project)
     if dry_run:
         tell_dry_run(Output(json), plan, missing, place)
@@ -167,10 +170,6 @@ def _options(given: Mapping[str, Any]) -> Options:
             where=Where(field=f"--{str(path[0]).replace('_', '-')}" if path else None),
             remedy="see `vepa reproduce --help`",
         ) from None
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _command(catalogue: Path | None, options: Options, offline: bool) -> list[str]:

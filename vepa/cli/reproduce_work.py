@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vepa.bench.experiments.beside import spelled
 from vepa.bench.experiments.conduct import Job, play_all, report_of
 from vepa.bench.experiments.document import Beside, Experiment, Report
 from vepa.bench.experiments.planning import Plan
+from vepa.bench.experiments.telling import NOT_RUN, mean_and_deviation, value
 from vepa.cli.console import Output
 from vepa.cli.findings import counted
 from vepa.cli.progress import rounds_bar
 from vepa.errors import SettingError, Where
 
-__all__ = ["Place", "carry_out", "tell_dry_run"]
+__all__ = ["Workplace", "carry_out", "tell_dry_run"]
 
 _RUNNERS = ("processes", "dask", "ray")
 #: Seconds a round of a thousand events takes, about: of a policy, of the slowest learner.
@@ -25,7 +25,7 @@ _SECONDS = 0.35
 
 
 @dataclass(frozen=True)
-class Place:
+class Workplace:
     """Where a reproduction is carried out.
 
     Attributes
@@ -67,7 +67,7 @@ class Place:
 
 
 def carry_out(
-    out: Output, plan: Plan, missing: Sequence[Job], place: Place, command: Sequence[str]
+    out: Output, plan: Plan, missing: Sequence[Job], place: Workplace, command: Sequence[str]
 ) -> None:
     """Play what is missing, write the report, and show it."""
     from vepa.bench.experiments.writing import write_report
@@ -96,7 +96,7 @@ def carry_out(
         out.text(f"{len(missing)} played, {seconds:.0f} s; report: {page}")
 
 
-def _play(out: Output, plan: Plan, missing: Sequence[Job], place: Place) -> None:
+def _play(out: Output, plan: Plan, missing: Sequence[Job], place: Workplace) -> None:
     rounds = sum(job.rounds for job in missing)
     try:
         if place.runner == "processes":
@@ -109,7 +109,7 @@ def _play(out: Output, plan: Plan, missing: Sequence[Job], place: Place) -> None
         raise
 
 
-def _sweep(plan: Plan, missing: Sequence[Job], place: Place) -> None:
+def _sweep(plan: Plan, missing: Sequence[Job], place: Workplace) -> None:
     """The plays as tasks of a Prefect flow, on worker processes of Dask or Ray."""
     from vepa.bench.runs.conduct import load_flow, prefect_server
     from vepa.lifecycle.profile import ScaleProfile
@@ -134,7 +134,7 @@ def _sweep(plan: Plan, missing: Sequence[Job], place: Place) -> None:
         )
 
 
-def tell_dry_run(out: Output, plan: Plan, missing: Sequence[Job], place: Place) -> None:
+def tell_dry_run(out: Output, plan: Plan, missing: Sequence[Job], place: Workplace) -> None:
     """What would be played, asked and spent; nothing is."""
     from vepa.bench.experiments.forecast import forecast_jobs
 
@@ -183,11 +183,11 @@ def _show(out: Output, report: Report) -> None:
 
 
 def _beside(found: Beside) -> tuple[str, str, str]:
-    told = spelled(found.source, found.unit, sign=found.signed)
+    told = value(found.source, found.unit, signed=found.signed)
     if found.ours is None:
-        return found.what, told, "NOT RUN"
-    ours = spelled(found.ours.mean, found.unit, sign=found.signed)
-    return found.what, told, f"{ours} ± {spelled(found.ours.sd, found.unit)}"
+        return found.what, told, NOT_RUN
+    ours = mean_and_deviation(found.ours, found.unit, signed=found.signed)
+    return found.what, told, ours
 
 
 def _state(experiment: Experiment) -> str:

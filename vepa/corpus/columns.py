@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vepa.corpus.events import LABELS, EventTable
 from vepa.errors import EventError, InputError, MissingExtraError, SettingError, Where
-from vepa.files import canonical_json, check_writable, name_of, writing_output
+from vepa.files import canonical_json, check_readable, check_writable, name_of, writing_output
 from vepa.policy.event import Unit
 from vepa.policy.matching import ABSTAIN
 from vepa.policy.schema import Schema, bundled_schema
@@ -200,7 +200,7 @@ def _head_of(table: EventTable, notes: Mapping[str, Any] | None) -> str:
 
 def _head(path: str | Path) -> _Head:
     polars = _polars()
-    _check_readable(path)
+    check_readable(path)
     try:
         text = polars.read_parquet_metadata(path).get(_HEAD)
     except _faults(polars) as error:
@@ -237,19 +237,6 @@ def _faults(polars: Any) -> tuple[type[BaseException], ...]:
 def _damaged(error: BaseException) -> EventError:
     what = str(error).partition("\n")[0]
     return EventError(f"no parquet file that can be read: {what}", remedy=_REMEDY)
-
-
-def _check_readable(path: str | Path) -> None:
-    """The same complaints as for every other file."""
-    try:
-        with open(path, "rb"):
-            return
-    except FileNotFoundError:
-        raise InputError("no such file", remedy="check the path") from None
-    except IsADirectoryError:
-        raise InputError("this is a folder, not a file", remedy="name a file in it") from None
-    except OSError as error:
-        raise InputError(f"cannot be opened: {error.strerror}", remedy="check the rights") from None
 
 
 def _check_schema(head: _Head, schema: Schema) -> None:

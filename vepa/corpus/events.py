@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from vepa.corpus.ordering import natural_places
+from vepa.corpus.ordering import natural_order
 from vepa.errors import EventError, InputError, UnitMismatchError, Where
 from vepa.files import name_of, read_lines
 from vepa.policy.collector import paused
@@ -132,7 +132,7 @@ class EventTable:
 
         Whatever is drawn over positions is then drawn over events, in whatever order they came.
         """
-        order = natural_places(self.ids)
+        order = natural_order(self.ids)
         return self if np.array_equal(order, np.arange(len(self))) else self.take(order)
 
     def with_codes(self, codes: npt.NDArray[np.int8]) -> EventTable:

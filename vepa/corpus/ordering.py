@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["natural_key", "natural_order", "natural_places"]
+__all__ = ["natural_key", "natural_order"]
 
 #: ASCII digits only: what other scripts count with is text here.
 _DIGITS = "0123456789"
@@ -35,14 +35,8 @@ def natural_key(name: str) -> NaturalKey:
     return tuple(pieces), name  # the name itself, since `a1` and `a01` are the same pieces
 
 
-def natural_order(names: Sequence[str]) -> list[int]:
+def natural_order(names: Sequence[str]) -> Places:
     """Positions of `names` in their natural order, shape (names,)."""
-    found: list[int] = natural_places(names).tolist()
-    return found
-
-
-def natural_places(names: Sequence[str]) -> Places:
-    """The same as an array."""
     quick = _numbered(names)
     if quick is not None:
         return quick

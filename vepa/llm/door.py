@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from vepa.errors import BudgetError, ModelError, SettingError, Where
@@ -151,13 +151,8 @@ class _Opened:
         if self._ledger is not None:
             self._ledger.write(
                 model=self.name,
-                source=tally.source,
                 request=request.content_hash,
-                prompt=tally.prompt,
-                completion=tally.completion,
-                dollars=tally.dollars,
                 seconds=round(seconds, 4),
-                requests=tally.requests,
-                lost=tally.lost,
                 outcome=outcome,
+                **asdict(tally),
             )

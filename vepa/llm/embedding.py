@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol
 
@@ -178,13 +179,8 @@ class _Opened:
         if self._ledger is not None:
             self._ledger.write(
                 model=self.name,
-                source=tally.source,
                 request=sha256_of(canonical_json({"embed": list(texts)})),
-                prompt=tally.prompt,
-                completion=tally.completion,
-                dollars=tally.dollars,
                 seconds=round(seconds, 4),
-                requests=tally.requests,
-                lost=tally.lost,
                 outcome=outcome,
+                **asdict(tally),
             )

@@ -12,10 +12,10 @@ import pytest
 from told_reports import NEEDS, told_report
 
 from vepa.bench.experiments.document import Cell, Experiment, Report, Row, Table
+from vepa.bench.experiments.telling import mean_and_deviation, over_seeds, value
 from vepa.bench.experiments.writing import write_report
 from vepa.bench.experiments.writing.csv import figure_csv, table_csv
 from vepa.bench.experiments.writing.markdown import experiment_markdown
-from vepa.bench.experiments.writing.telling import mean_and_deviation, over_seeds, value
 from vepa.files import sha256_of
 
 HOSTILE = "a|b *bold* [x](javascript:y) `<img src=x onerror=y>` \\| _z_ \n# head, \"q\" 'r'"

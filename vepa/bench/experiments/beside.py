@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from vepa.bench.experiments.catalogue import BesideSpec
 from vepa.bench.experiments.document import Beside, Cell, Unit
 from vepa.bench.experiments.measures import MEASURES
+from vepa.bench.experiments.telling import value
 
 if TYPE_CHECKING:
     from vepa.bench.experiments.working_out import Worked
 
-__all__ = ["compared", "moved", "spelled"]
+__all__ = ["compared", "moved"]
 
 
 def compared(worked: Worked, spec: BesideSpec) -> Beside:
@@ -51,7 +52,7 @@ def _verdict(ours: Cell | None, source: float, signed: bool, unit: Unit) -> tupl
         return "ours is the same", True
     way = "above" if apart > 0 else "below"
     # Of percentages it is points that one is above the other, not percent.
-    size = spelled(abs(apart), unit).replace(" %", " points")
+    size = value(abs(apart), unit).replace(" %", " points")
     return f"ours is {size} {way} the source's", True
 
 
@@ -64,25 +65,9 @@ def moved(ours: Cell, source: float, unit: Unit) -> tuple[str, bool]:
     low, high = ours.low, ours.high
     if low is None or high is None:
         low, high = ours.mean - ours.sd, ours.mean + ours.sd
-    told = f"{spelled(ours.mean, unit, sign=True)} against {spelled(source, unit, sign=True)}"
+    told = f"{value(ours.mean, unit, signed=True)} against {value(source, unit, signed=True)}"
     if low <= 0.0 <= high:
         return f"does not move: {told}", False
     if (ours.mean < 0.0) != (source < 0.0):
         return f"moves the other way: {told}", False
     return f"moves the same way: {told}", True
-
-
-def spelled(value: float, unit: Unit, *, sign: bool = False) -> str:
-    """A figure for people: three digits of a score, percent with one, counts with one.
-
-    Examples
-    --------
-    >>> spelled(-0.0312, "score", sign=True), spelled(0.25, "percent")
-    ('\N{MINUS SIGN}0.031', '25.0 %')
-    """
-    plus = "+" if sign else ""
-    if unit == "percent":
-        told = f"{100.0 * value:{plus}.1f} %"
-    else:
-        told = f"{value:{plus}.1f}" if unit == "count" else f"{value:{plus}.3f}"
-    return told.replace("-", "\N{MINUS SIGN}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from vepa.bench.experiments.beside import spelled
 from vepa.bench.experiments.document import Cell
 from vepa.bench.experiments.measures import MEASURES
+from vepa.bench.experiments.telling import value
 
 if TYPE_CHECKING:
     from vepa.bench.experiments.working_out import Worked
@@ -42,18 +42,18 @@ def _strongest(worked: Worked) -> Iterator[str]:
         assert apart is not None
         yield (
             f"{_capital(worked.condition(condition))}, {measure.label}: {worked.title(against)} "
-            f"{spelled(ours.mean, measure.unit)}, the best other method ({worked.title(best)}) "
-            f"{spelled(others[best].mean, measure.unit)}; {_apart(apart)}."
+            f"{value(ours.mean, measure.unit)}, the best other method ({worked.title(best)}) "
+            f"{value(others[best].mean, measure.unit)}; {_apart(apart)}."
         )
 
 
 def _apart(found: Cell) -> str:
     low, high = found.low, found.high
-    told = f"a difference of {spelled(found.mean, 'score', sign=True)}"
+    told = f"a difference of {value(found.mean, 'score', signed=True)}"
     if low is None or high is None:
         return f"{told} (deviation over shuffles {found.sd:.3f})"
     sure = "" if low > 0.0 or high < 0.0 else ", so neither is surely ahead"
-    ends = " to ".join(spelled(end, "score", sign=True) for end in (low, high))
+    ends = " to ".join(value(end, "score", signed=True) for end in (low, high))
     return f"{told} (95 % interval {ends}){sure}"
 
 

@@ -1,7 +1,7 @@
 """Plays that are kept: by the hash of all that they depend on, one file each.
 
-A play is written whole, and last its record with the hash of the file. A process that is killed
-leaves nothing that could be taken for a play; a file that was damaged is played again.
+They are stages of a store like those of a run: a process that is killed leaves nothing that could
+be taken for a play, and one whose file was damaged is played again.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from vepa.bench.experiments.plays import Answered, Condition, Learner, PolicyMethod
+from vepa.bench.runs.store import RunStore
 from vepa.bench.runs.versions import code_of, versions
 from vepa.errors import RunError
-from vepa.files import canonical_json, sha256_of, write_atomic
+from vepa.files import canonical_json, sha256_of
 
 __all__ = ["Play", "PlayStore"]
 
@@ -85,7 +86,7 @@ def _made_with() -> dict[str, Any]:
 
 
 class PlayStore:
-    """A folder of plays.
+    """A folder of plays: the store of runs, with a stage for each play.
 
     Parameters
     ----------
@@ -94,11 +95,11 @@ class PlayStore:
     """
 
     def __init__(self, folder: str | Path):
-        self.folder = Path(folder)
+        self._store = RunStore(folder)
 
     def has(self, play: Play) -> bool:
         """Whether the play is there and undamaged."""
-        return self._intact(play) is not None
+        return self._store.done(play.key) is not None
 
     def read(self, play: Play) -> dict[str, Answered]:
         """The answers of a play by variant.
@@ -108,11 +109,11 @@ class PlayStore:
         RunError
             When it is not there, or damaged.
         """
-        data = self._intact(play)
-        if data is None:
-            raise RunError(f"the play {play.key[:12]} is not in {self.folder}, or was damaged")
+        if not self.has(play):
+            folder = self._store.folder
+            raise RunError(f"the play {play.key[:12]} is not in {folder}, or was damaged")
         found: dict[str, Answered] = {}
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        with np.load(self._store.path(_product(play)), allow_pickle=False) as arrays:
             told = json.loads(arrays["told"].tobytes().decode())
             for variant, more in told.items():
                 parts: dict[str, Any] = {name: arrays[f"{variant}/{name}"] for name in _ARRAYS}
@@ -120,7 +121,7 @@ class PlayStore:
         return found
 
     def write(self, play: Play, answered: Mapping[str, Answered]) -> None:
-        """Keep the answers of a play."""
+        """Keep the answers of a play; raises `RunError` when the folder cannot be written to."""
         arrays = {
             f"{variant}/{name}": getattr(each, name)
             for variant, each in answered.items()
@@ -128,39 +129,15 @@ class PlayStore:
         }
         told = canonical_json({variant: dict(each.told) for variant, each in answered.items()})
         buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            told=np.frombuffer(told.encode(), dtype=np.uint8),
-            **arrays,
-        )
-        data = buffer.getvalue()
-        record = {"key": play.key, "sha256": sha256_of(data), "seed": play.seed}
-        try:
-            write_atomic(self._path(play, "npz"), data)
-            write_atomic(self._path(play, "json"), canonical_json(record) + "\n")
-        except OSError as error:
-            raise RunError(
-                f"a play cannot be written to {self.folder}: {error.strerror}\n"
-                "  remedy: make room or name another folder, then start again; "
-                "what was played is kept"
-            ) from None
+        np.savez_compressed(buffer, told=np.frombuffer(told.encode(), dtype=np.uint8), **arrays)
+        self._store.finish(play.key, {_product(play): buffer.getvalue()})
 
     def digest(self, plays: Sequence[Play]) -> str:
         """Hash over the answers of plays that are there, in any order."""
-        hashes = sorted(self._record(play)["sha256"] for play in plays)
+        records = [self._store.record(play.key) for play in plays]
+        hashes = sorted(h for each in records if each for h in each.products.values())
         return sha256_of(canonical_json(hashes))
 
-    def _intact(self, play: Play) -> bytes | None:
-        try:
-            record = self._record(play)
-            data = self._path(play, "npz").read_bytes()
-        except (OSError, ValueError):
-            return None
-        return data if record.get("sha256") == sha256_of(data) else None
 
-    def _record(self, play: Play) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._path(play, "json").read_bytes())
-        return found
-
-    def _path(self, play: Play, kind: str) -> Path:
-        return self.folder / play.key[:2] / f"{play.key}.{kind}"
+def _product(play: Play) -> str:
+    return f"answers/{play.key}.npz"

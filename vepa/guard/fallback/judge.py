@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vepa.errors import ModelError, SettingError
-from vepa.files import sha256_of
-from vepa.llm.messages import Item, Message, Model, ModelReply, ModelRequest
+from vepa.llm.messages import Model, ModelReply, ModelRequest
 from vepa.llm.prompts import Prompt
-from vepa.llm.spelling import Writer
+from vepa.llm.questions import question
 from vepa.policy.event import Unit
 from vepa.policy.policy import Policy
 from vepa.policy.rule import Rule, RuleDecision
@@ -25,9 +24,6 @@ __all__ = ["TEMPLATE", "Judgement", "ModelJudge", "question_of"]
 
 #: Folder of the prompt, and the template's id in recorded answers.
 TEMPLATE = "judge"
-_TAG_DIGITS = 16
-#: Spells values so that nothing in them can end the block.
-_WHOLE = Writer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +111,11 @@ def question_of(
 ) -> ModelRequest:
     """What a model is asked about an event; the same event and policy give the same bytes."""
     rules = [] if policy is None else [_rule_line(rule, policy.schema) for rule in policy.active]
-    lines = [*rules, _WHOLE.value({"event": dict(sorted(event.items()))})]
-    text = "\n".join(lines)
-    tag = sha256_of(text)[:_TAG_DIGITS]
-    known = policy is not None
-
-    def told(part: str, tag: str) -> str:
-        return prompt.render({"part": part, "unit": unit, "rules": known, "tag": tag})
-
-    return ModelRequest(
-        messages=(
-            Message(role="system", content=told("before", "")),
-            Message(
-                role="user",
-                content=f"<event-{tag}>\n{text}\n</event-{tag}>\n\n{told('after', tag)}",
-            ),
-        ),
-        shape=prompt.shape,
-        temperature=0.0,
-        item=Item(hash=sha256_of(text), template=prompt.id, version=prompt.version),
-    )
+    lines = [*rules, {"event": dict(sorted(event.items()))}]
+    return question(prompt, "event", lines, unit=unit, rules=policy is not None)
 
 
-def _rule_line(rule: Rule, schema: Schema) -> str:
+def _rule_line(rule: Rule, schema: Schema) -> dict[str, object]:
     """A rule without its rationale: words that somebody wrote are no part of the policy."""
     shown: dict[str, object] = {"rule": rule.id, "decision": rule.decision}
     shown["when"] = {
@@ -148,7 +126,7 @@ def _rule_line(rule: Rule, schema: Schema) -> str:
     if rule.evidence is not None:
         shown["support"] = rule.evidence.support
         shown["contradictions"] = rule.evidence.contradictions
-    return _WHOLE.value(shown)
+    return shown
 
 
 def _read(reply: ModelReply) -> Judgement:

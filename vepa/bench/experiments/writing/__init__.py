@@ -70,10 +70,10 @@ def _files(report: Report) -> Iterator[tuple[str, str]]:
 def _of_experiment(
     experiment: Experiment, report: Report, styles: Mapping[str, Style]
 ) -> Iterator[tuple[str, str]]:
+    from vepa.bench.experiments.telling import seeds_of
     from vepa.bench.experiments.writing.csv import figure_csv, table_csv
     from vepa.bench.experiments.writing.markdown import experiment_markdown
     from vepa.bench.experiments.writing.pictures import stand_alone
-    from vepa.bench.experiments.writing.telling import seeds_of
 
     for table in experiment.tables:
         yield f"{_name(table.name)}.csv", table_csv(table, seeds_of(report.config))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 
 from vepa.bench.experiments.document import Figure, Unit
-from vepa.bench.experiments.writing.telling import axis_value
+from vepa.bench.experiments.telling import axis_value
 
 __all__ = ["Axis", "broken", "cut", "figure_axis", "number_axis", "room"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from vepa.bench.experiments.document import Figure, Point, Series
+from vepa.bench.experiments.telling import value
 from vepa.bench.experiments.writing.axes import Axis, broken, cut, figure_axis, room
 from vepa.bench.experiments.writing.lines import WIDTH
 from vepa.bench.experiments.writing.marks import mark
 from vepa.bench.experiments.writing.styles import Style
-from vepa.bench.experiments.writing.telling import value
 from vepa.bench.report.svg import element, words
 
 __all__ = ["forest_plot"]

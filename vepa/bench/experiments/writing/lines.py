@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from vepa.bench.experiments.document import Figure, Point, Series
+from vepa.bench.experiments.telling import axis_value, value
 from vepa.bench.experiments.writing.axes import Axis, cut, figure_axis, number_axis, room
 from vepa.bench.experiments.writing.marks import mark
 from vepa.bench.experiments.writing.styles import Style
-from vepa.bench.experiments.writing.telling import axis_value, value
 from vepa.bench.report.svg import element, words
 
 __all__ = ["WIDTH", "curves"]

@@ -13,7 +13,7 @@ from vepa.bench.experiments.document import (
     Row,
     Table,
 )
-from vepa.bench.experiments.writing.telling import (
+from vepa.bench.experiments.telling import (
     NOT_RUN,
     NOTHING,
     interval,

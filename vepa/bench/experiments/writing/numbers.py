@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vepa.bench.experiments.document import Figure, Point
-from vepa.bench.experiments.writing.telling import NOTHING, axis_value, interval, value
+from vepa.bench.experiments.telling import NOTHING, axis_value, interval, value
 
 __all__ = ["Numbers", "numbers"]
 

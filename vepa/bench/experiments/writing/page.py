@@ -11,8 +11,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from vepa.bench.experiments import telling
 from vepa.bench.experiments.document import Beside, Cell, Experiment, Report, Row, Table, Unit
-from vepa.bench.experiments.writing import telling
 from vepa.bench.experiments.writing.numbers import numbers
 from vepa.bench.experiments.writing.pictures import drawn, is_tall, picture_css
 from vepa.bench.experiments.writing.styles import Style

@@ -10,10 +10,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from vepa.bench.experiments.document import Figure, Series
+from vepa.bench.experiments.telling import value
 from vepa.bench.experiments.writing.dots import forest_plot
 from vepa.bench.experiments.writing.lines import WIDTH, curves
 from vepa.bench.experiments.writing.styles import Style, palette_css
-from vepa.bench.experiments.writing.telling import value
 from vepa.bench.report.svg import picture, words
 
 __all__ = ["drawn", "is_tall", "picture_css", "stand_alone"]

@@ -9,10 +9,9 @@ from typing import Any
 from vepa.bench.baselines.asked.agrail.memory import Check, Entry, Key
 from vepa.bench.baselines.asked.agrail.tools import TOOLS
 from vepa.errors import SettingError, Where
-from vepa.files import sha256_of
-from vepa.llm.messages import Item, Message, ModelRequest, Shape
+from vepa.llm.messages import ModelRequest, Shape
 from vepa.llm.prompts import Prompt
-from vepa.llm.spelling import Writer
+from vepa.llm.questions import question
 from vepa.policy.event import Unit
 
 __all__ = ["CATEGORIES", "CHOICES", "AGrailPrompts", "Questions", "named_checks"]
@@ -28,9 +27,8 @@ CATEGORIES: Mapping[str, str] = {
 #: What the analyser may do with the checks that it is shown.
 CHOICES = ("add", "revise", "new")
 _WHY_DELETE = ("wrong", "unnecessary", "over-detecting", "duplicate")
-_TAG_DIGITS = 16
-#: Spells values so that nothing in them can end the block.
-_WHOLE = Writer()
+#: Name of the block with the data.
+_BLOCK = "data"
 _TEXT = {"type": "string"}
 
 
@@ -85,7 +83,7 @@ class Questions:
 
     def key(self, event: Mapping[str, str], unit: Unit) -> ModelRequest:
         """Step 1: what the event is, in general."""
-        return _request(self._prompts.key, unit, [_event(event)], self._prompts.key.shape)
+        return question(self._prompts.key, _BLOCK, [_event(event)], unit=unit)
 
     def analyse(
         self, event: Mapping[str, str], unit: Unit, retrieved: Entry | None
@@ -93,7 +91,8 @@ class Questions:
         """Step 4: which checks fit, beside what was retrieved or the fixed example."""
         shown = {"memory": retrieved.to_dict()} if retrieved else {"example": self._example()}
         lines = [{"categories": self._categories}, shown, _event(event)]
-        return _request(self._prompts.analyse, unit, lines, _analysis(tuple(self._categories)))
+        shape = _analysis(tuple(self._categories))
+        return question(self._prompts.analyse, _BLOCK, lines, shape, unit=unit)
 
     def execute(
         self, event: Mapping[str, str], unit: Unit, checks: Mapping[str, Check]
@@ -102,7 +101,7 @@ class Questions:
         listed = [{"check": number, **check.to_dict()} for number, check in checks.items()]
         lines: list[Mapping[str, Any]] = [*listed, {"fields": self._domains}, _event(event)]
         shape = _execution(tuple(checks), tuple(self._domains))
-        return _request(self._prompts.execute, unit, lines, shape)
+        return question(self._prompts.execute, _BLOCK, lines, shape, unit=unit)
 
     def _example(self) -> dict[str, Any]:
         """What stands in for a retrieved entry while there is none; never written to the memory."""
@@ -126,27 +125,6 @@ def named_checks(listed: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], C
 
 def _event(event: Mapping[str, str]) -> dict[str, Any]:
     return {"event": dict(sorted(event.items()))}
-
-
-def _request(
-    prompt: Prompt, unit: Unit, lines: Sequence[Mapping[str, Any]], shape: Shape | None
-) -> ModelRequest:
-    text = "\n".join(map(_WHOLE.value, lines))
-    tag = sha256_of(text)[:_TAG_DIGITS]
-
-    def told(part: str, tag: str) -> str:
-        return prompt.render({"part": part, "unit": unit, "tag": tag})
-
-    block = f"<data-{tag}>\n{text}\n</data-{tag}>\n\n{told('after', tag)}"
-    return ModelRequest(
-        messages=(
-            Message(role="system", content=told("before", "")),
-            Message(role="user", content=block),
-        ),
-        shape=shape,
-        temperature=0.0,
-        item=Item(hash=sha256_of(text), template=prompt.id, version=prompt.version),
-    )
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
