@@ -45,7 +45,7 @@ def test_offline_every_row_is_played_or_says_what_it_needs(bundled):
     asking = {m for m, spec in bundled.methods.items() if spec.asks}
     assert all("--model" in plan.needs[place] for place in plan.needs if place[2] in asking
                and "data/" not in plan.needs[place])  # fmt: skip
-    assert not any(plan.asks(play) for play in plan.distinct)
+    assert not any(play.asks for play in plan.distinct)
 
 
 def test_with_models_named_only_what_is_not_there_is_not_run(bundled):

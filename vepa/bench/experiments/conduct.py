@@ -69,14 +69,14 @@ def jobs_of(plan: Plan, folder: Path, project: Path | None = None) -> list[Job]:
 
 
 def _every_job(plan: Plan, folder: Path, project: Path | None) -> list[Job]:
-    asked = sum(plan.asks(play) for play in plan.distinct)
+    asked = sum(play.asks for play in plan.distinct)
     desk = Desk(folder / _ASKED, share=1 / asked, project=project) if asked else None
     return [
         Job(
             play,
             tuple(plan.tables[name] for name in play.condition.events),
             folder,
-            desk if plan.asks(play) else None,
+            desk if play.asks else None,
         )
         for play in plan.distinct
     ]

@@ -61,6 +61,13 @@ class Play:
     seed: int
     events: Mapping[str, str]
 
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a language model."""
+        if isinstance(self.method, Learner):
+            return self.method.asked is not None
+        return self.method.evolution.asks_a_model
+
     @cached_property
     def key(self) -> str:
         """Hash of all that the answers depend on."""

@@ -109,19 +109,12 @@ class Plan:
     @property
     def experiments(self) -> dict[str, ExperimentSpec]:
         """The chosen experiments, in the order of the catalogue."""
-        chosen = self.options.only or tuple(self.catalogue.experiments)
-        return {n: each for n, each in self.catalogue.experiments.items() if n in chosen}
+        return _chosen(self.catalogue, self.options)
 
     @property
     def distinct(self) -> list[Play]:
         """Every play once: many experiments share theirs."""
         return list({play.key: play for plays in self.plays.values() for play in plays}.values())
-
-    def asks(self, play: Play) -> bool:
-        """Whether a play asks a language model."""
-        if isinstance(play.method, Learner):
-            return play.method.asked is not None
-        return play.method.evolution.asks_a_model
 
 
 def make_plan(catalogue: Catalogue, options: Options, project: Path | None = None) -> Plan:
@@ -143,19 +136,12 @@ def make_plan(catalogue: Catalogue, options: Options, project: Path | None = Non
     EventError
         When an events file is not usable.
     """
-    for name in options.only:
-        if name not in catalogue.experiments:
-            raise SettingError(
-                f"{name!r} is no experiment",
-                where=Where(field="--only"),
-                remedy=nearest(name, tuple(catalogue.experiments), "experiments"),
-            )
-    plan = Plan(catalogue, options, {})
+    experiments = _chosen(catalogue, options)
     plays: dict[Place, tuple[Play, ...]] = {}
     needs: dict[Place, str] = {}
-    tables, absent = _events(catalogue, plan.experiments.values(), project)
+    tables, absent = _events(catalogue, experiments.values(), project)
     hashes = {name: table.sha256 for name, table in tables.items()}
-    for name, experiment in plan.experiments.items():
+    for name, experiment in experiments.items():
         for condition in experiment.conditions:
             settled = _condition(catalogue, condition)
             lacking = [event for event in settled.events if event in absent]
@@ -180,6 +166,18 @@ def make_plan(catalogue: Catalogue, options: Options, project: Path | None = Non
     }
     check_families(sorted(families), asks=True, embeds=True)  # what they lack was asked before
     return Plan(catalogue, options, tables, plays, needs)
+
+
+def _chosen(catalogue: Catalogue, options: Options) -> dict[str, ExperimentSpec]:
+    for name in options.only:
+        if name not in catalogue.experiments:
+            raise SettingError(
+                f"{name!r} is no experiment",
+                where=Where(field="--only"),
+                remedy=nearest(name, tuple(catalogue.experiments), "experiments"),
+            )
+    wanted = options.only or tuple(catalogue.experiments)
+    return {name: each for name, each in catalogue.experiments.items() if name in wanted}
 
 
 def _events(
