@@ -21,7 +21,7 @@ __all__ = ["Workplace", "carry_out", "tell_dry_run"]
 
 _RUNNERS = ("processes", "dask", "ray")
 #: Seconds a round of a thousand events takes, about: of a policy, of the slowest learner.
-_SECONDS = 0.35
+_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def tell_dry_run(out: Output, plan: Plan, missing: Sequence[Job], place: Workpla
     found = forecast_jobs(missing, place.project)
     events = sum(sum(len(table) for table in job.tables) / 1000 * job.rounds for job in missing)
     minutes = events * _SECONDS / place.workers / 60
-    needs = sorted({f"{method}: {need}" for (_, _, method), need in plan.needs.items()})
+    lacking = [pair for name in plan.experiments for pair in plan.lacking(name)]
+    needs = [f"{what}: {need}" for what, need in dict.fromkeys(lacking)]
     out.document(
         {
             "dry_run": True,

@@ -111,6 +111,21 @@ class Plan:
         """The chosen experiments, in the order of the catalogue."""
         return _chosen(self.catalogue, self.options)
 
+    def lacking(self, name: str) -> list[tuple[str, str]]:
+        """What of an experiment cannot be played, and what that needs, each once.
+
+        A stream without events is named itself, not every method on it.
+        """
+        found: dict[tuple[str, str], None] = {}
+        conditions = {each.name: each for each in self.experiments[name].conditions}
+        for (experiment, condition, method), need in self.needs.items():
+            if experiment == name:
+                stream = self.catalogue.streams[conditions[condition].stream]
+                whole = need == stream.needs
+                what = stream.title if whole else self.catalogue.methods[method].title
+                found[what, need] = None
+        return list(found)
+
     @property
     def distinct(self) -> list[Play]:
         """Every play once: many experiments share theirs."""

@@ -141,7 +141,7 @@ def work_out(
         tables=tuple(_tables(worked)),
         figures=tuple(figure_of(worked, figure) for figure in spec.figures if worked.answers),
         beside=tuple(beside.compared(worked, each) for each in spec.beside),
-        missing=tuple(_missing(worked)),
+        missing=tuple(Missing(what=what, needs=need) for what, need in plan.lacking(name)),
         findings=tuple(findings(worked)),
         notes=spec.notes,
         hashes={**dict(sorted(events.items())), "plays": store.digest(played)},
@@ -214,16 +214,3 @@ def _tables(worked: Worked) -> Iterator[Table]:
 def _apart(worked: Worked, measure: str, condition: str, method: str) -> Cell | None:
     against = (condition, worked.spec.against)
     return worked.difference(measure, (condition, method), against)
-
-
-def _missing(worked: Worked) -> Iterator[Missing]:
-    by_need: dict[tuple[str, str], list[str]] = {}
-    for condition, method, row in _rows(worked):
-        if row.needs:
-            stream = worked.plan.catalogue.streams[condition.stream]
-            # A stream without events is missing once, not once a method.
-            whole = row.needs == stream.needs
-            what = row.condition if whole else worked.title(method)
-            by_need.setdefault((what, row.needs), []).append(row.condition)
-    for what, needs in by_need:
-        yield Missing(what=what, needs=needs)
