@@ -90,6 +90,8 @@ def test_feedback_of_one_class_is_answered_with_it(build, name, label):
 def test_a_handful_of_examples_breaks_no_learner_and_warns_of_nothing(rjudge, size):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
+        # The garbage collector tells of what other tests left open whenever it pleases.
+        warnings.simplefilter("ignore", ResourceWarning)
         for seed in range(4):
             rows = np.random.default_rng(seed).permutation(len(rjudge))[:size]
             learners = make_baselines(NAMES, rjudge.schema, rjudge.schema.names, seed)
