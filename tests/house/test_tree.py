@@ -13,7 +13,7 @@ from vepa.project import KINDS
 
 FOLDERS = (*KINDS, "benchmarks", "docs", "docs/decisions", "examples", "tests", "vepa")
 #: Later issues, and the points of those begun, that docs/status.md has to speak about.
-LATER_ISSUES = range(10, 12)
+LATER_ISSUES = range(11, 12)
 POINTS = {
     2: (
         "The house",
@@ -63,6 +63,15 @@ POINTS = {
         "A person in the loop",
     ),
     9: ("Model-driven baselines", "Experiments", "Scale", "Bounded archive"),
+    10: (
+        "SFT data",
+        "Recipes",
+        "Training",
+        "Constrained decoding",
+        "Evaluation",
+        "GPU worker",
+        "Serving",
+    ),
 }
 STATES = {"done", "measured", "missing", "not started"}
 

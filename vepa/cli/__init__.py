@@ -35,6 +35,7 @@ from vepa.cli import (
     tasks,
     tools,
     traces,
+    train,
     validate,
 )
 from vepa.cli.console import AsJson, ProjectDir, guarded, settle_streams
@@ -90,6 +91,7 @@ app.add_typer(arbitrate.app, name="arbitrate")
 app.command("agreement")(agreement.agreement)
 app.add_typer(corpus.app, name="corpus")
 app.command("reproduce")(reproduce.reproduce)
+app.add_typer(train.app, name="train")
 app.command("import")(traces.import_traces)
 app.command("fetch")(fetch.fetch)
 

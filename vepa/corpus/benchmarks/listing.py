@@ -75,6 +75,9 @@ class Benchmark(_Listed):
         How many there are, where that is known.
     note
         What else to know before it is used.
+    evaluation_only
+        Whether its makers ask that nothing be trained on it; `vepa train data` then puts traces of
+        its format into the test split alone.
     files
         At least one.
     """
@@ -88,6 +91,7 @@ class Benchmark(_Listed):
     citation: str = Field(min_length=10)
     records: int | None = Field(default=None, gt=0)
     note: str = ""
+    evaluation_only: bool = False
     files: list[BenchmarkFile] = Field(min_length=1)
 
     @field_validator("format")
