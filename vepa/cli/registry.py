@@ -219,6 +219,13 @@ def _panel(file: Path, _schemas: Schemas) -> list[Feedback]:
     return []
 
 
+def _recipe(file: Path, _schemas: Schemas) -> list[Feedback]:
+    from vepa.tuning.recipe import read_recipe
+
+    read_recipe(file)
+    return []
+
+
 #: What models and templates of environments are written in.
 _SERVICES = ("jinja2", "jsonschema")
 #: The first entry with a matching pattern checks a file.
@@ -271,6 +278,7 @@ ENTRIES = (
     Entry("compose file", ("compose.services.yaml", "compose.team.yaml"), check_compose),
     Entry("taxonomy", ("annotation/*taxonomy*.yaml",), _taxonomy),
     Entry("panel", ("annotation/*panel*.yaml",), _panel),
+    Entry("recipe", ("training/*.yaml",), _recipe),
     Entry("recording", ("data/recorded/*/manifest.yaml",), _recording),
     Entry(
         "list of experiments",
