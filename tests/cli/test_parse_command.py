@@ -191,7 +191,7 @@ def test_standard_input_holds_trajectories(process, here):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--parser", "lora:adapters/x"], "not built yet"),
+        (["--parser", "lora:adapters/x"], "no trained adapter"),
         (["--parser", "magic"], "names no parser"),
         (["--unit", "trajectory"], "llm:MODEL"),
         (["--parser", LLM, "--trace-tokens", "10"], "cannot be shown in 10 tokens"),

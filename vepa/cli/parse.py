@@ -39,7 +39,7 @@ def parse(
     ],
     parser: Annotated[
         str,
-        typer.Option("--parser", metavar="NAME", help="instrumented, or llm:MODEL."),
+        typer.Option("--parser", metavar="NAME", help="instrumented, llm:MODEL, or lora:PATH."),
     ] = "instrumented",
     unit: Annotated[
         UnitChoice | None,
@@ -75,6 +75,12 @@ def parse(
         Path | None,
         typer.Option("--cache", metavar="FILE", help="Answers that are kept; artifacts/parse."),
     ] = None,
+    least_confidence: Annotated[
+        float,
+        typer.Option(
+            "--least-confidence", min=0, max=1, help="Of lora: less certain fields are unknown."
+        ),
+    ] = 0.0,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Requests at once.")] = 8,
     trace_tokens: Annotated[
         int, typer.Option("--trace-tokens", help="Longer traces are shortened.")
@@ -117,6 +123,7 @@ def parse(
         trace_tokens=trace_tokens,
         max_tokens=max_tokens,
         max_dollars=max_dollars,
+        least_confidence=least_confidence,
         project=project,
     )
     source = Source(traces, format, strict=strict, dataset=dataset)

@@ -36,6 +36,7 @@ class Wanted:
     trace_tokens: int
     max_tokens: int | None
     max_dollars: float | None
+    least_confidence: float
     project: Path | None
 
     @property

@@ -127,6 +127,7 @@ def parsed(
         schema=wanted.schema,
         prompt=load_prompt(place, TEMPLATE) if wanted.model else None,
         tokens=wanted.trace_tokens,
+        least_confidence=wanted.least_confidence,
     )
     unit = check_unit_of(parser, wanted.parser, wanted.unit)
     outcome = Outcome()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Train small local models: parser and judge.")
+app = typer.Typer(help="Train small local models: parser and judge.", invoke_without_command=True)
 
 
 class KindChoice(StrEnum):
@@ -27,9 +29,49 @@ class KindChoice(StrEnum):
     judge = "judge"
 
 
-@app.callback()
-def _train() -> None:
-    """Train small local models: parser and judge."""
+@app.callback(invoke_without_command=True)
+def train(
+    context: typer.Context,
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", metavar="NAME", help="Of training/, or a path.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FOLDER", help="What `train data` made.")
+    ] = None,
+    out_folder: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="The adapter; artifacts/tuning."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a training was stopped or killed.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what memory and time it takes.")
+    ] = False,
+    json: AsJson = False,
+    project: ProjectDir = None,
+) -> None:
+    """Train an adapter by a recipe, on data that `vepa train data` made.
+
+    It is kept in artifacts/tuning/adapters/RECIPE-DATA, with its tokenizer, recipe, figures and a
+    card. A training that was killed goes on with --resume and ends with the same loss.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from vepa.cli.train_work import estimated, trained
+    from vepa.errors import SettingError, Where
+
+    if recipe is None or data is None:
+        raise SettingError(
+            "nothing says how to train, and on what",
+            where=Where(field="--recipe" if recipe is None else "--data"),
+            remedy="vepa train --recipe smoke --data FOLDER, with a folder of `vepa train data`",
+        )
+    out = Output(json)
+    if dry_run:
+        estimated(out, project, recipe, data)
+    else:
+        trained(out, project, recipe, data, out_folder, resume=resume)
 
 
 @app.command("data")
@@ -114,9 +156,21 @@ def _tell(out: Output, built: Built) -> None:
             f"shown {tokens['shown']['mean']:g} (at most {tokens['shown']['max']:g}), "
             f"{figures['shortened']} shortened; answers {tokens['completion']['mean']:g}"
         )
-        for name, count in figures["strata"].items():
+        for name, count in _counts(figures["strata"]).items():
             out.text(f"  {name}: {count}")
     for why, count in manifest.skipped.items():
         out.note(f"left out: {count}, {why}")
     out.note(f"tokens of {manifest.tokenizer}")
     out.note(f"{'made' if built.made else 'stands already'}: {built.folder}")
+
+
+def _counts(strata: Mapping[str, int]) -> dict[str, int]:
+    """Verdicts, then triggers with the most frequent first; sets of triggers are too many."""
+    verdicts: Counter[str] = Counter()
+    triggers: Counter[str] = Counter()
+    for name, count in strata.items():
+        verdict, *named = name.split("/")
+        verdicts[verdict] += count
+        for trigger in named:
+            triggers[trigger] += count
+    return dict([*sorted(verdicts.items()), *triggers.most_common()])

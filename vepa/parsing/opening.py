@@ -16,7 +16,10 @@ from vepa.policy.schema import Schema
 
 __all__ = ["Parser", "check_unit_of", "open_parser"]
 
-_REMEDY = "write instrumented, or llm:MODEL with any model of docs/models.md, such as llm:openai/…"
+_REMEDY = (
+    "write instrumented, llm:MODEL with any model of docs/models.md, such as llm:openai/…, or "
+    "lora:PATH with the folder of a trained parser"
+)
 
 
 class Parser(Protocol):
@@ -72,13 +75,15 @@ def open_parser(
     schema: Schema | None = None,
     prompt: Prompt | None = None,
     tokens: int = TRACE_TOKENS,
+    least_confidence: float = 0.0,
 ) -> Parser:
     """Open a parser by its name.
 
     Parameters
     ----------
     spec
-        `instrumented`, or `llm:MODEL` with any name that `vepa.llm.open_model` takes.
+        `instrumented`, `llm:MODEL` with any name that `vepa.llm.open_model` takes, or `lora:PATH`
+        with the folder of a trained parser.
     open_model
         Opens the model, with the caller's settings, budget, ledger and cache; called for `llm:`
         only.
@@ -86,25 +91,27 @@ def open_parser(
         The event schema; the bundled one when left out.
     prompt, tokens
         Of a model parser; see `LLMParser`.
+    least_confidence
+        Of a LoRA parser; see `LoraParser`.
 
     Raises
     ------
     SettingError
-        When the name is none, or what it names is not built yet.
+        When the name is none, or what it names cannot be opened.
+    MissingExtraError
+        When a LoRA parser's packages are missing.
     """
-    kind, mark, rest = spec.partition(":")
+    kind, _, rest = spec.partition(":")
     if spec == "instrumented":
         return _Instrumented(schema)
     if kind == "llm" and rest:
         return LLMParser(open_model(rest), schema=schema, prompt=prompt, tokens=tokens)
+    if kind == "lora" and rest:
+        # It loads torch, which takes seconds.
+        from vepa.parsing.lora.parser import LoraParser
+
+        return LoraParser(rest, schema=schema, least_confidence=least_confidence)
     where = Where(field="--parser")
-    if kind == "lora" and mark:
-        raise SettingError(
-            f"{spec}: parsing with an adapter of this project's own is not built yet; it comes "
-            "with the training stage",
-            where=where,
-            remedy=_REMEDY,
-        )
     raise SettingError(f"{spec!r} names no parser", where=where, remedy=_REMEDY)
 
 
@@ -123,6 +130,10 @@ def check_unit_of(parser: Parser, spec: str, unit: Unit | None) -> Unit:
             f"{spec} gives no events of unit {unit!r}",
             where=Where(field="--unit"),
             remedy=f"one of: {', '.join(parser.units)}"
-            + ("; whole traces need a model: --parser llm:MODEL" if unit == "trajectory" else ""),
+            + (
+                "; whole traces need a model: --parser llm:MODEL or lora:PATH"
+                if unit == "trajectory"
+                else ""
+            ),
         )
     return unit

@@ -337,15 +337,17 @@ def test_parsers_by_name(tmp_path):
     assert theirs == [record for record in parse_trajectory(told(0)) if record.unit == "call"]
 
 
-@pytest.mark.parametrize("spec", ["", "llm", "llm:", "openai/gpt-4o", "instrumented:x", "lora"])
+@pytest.mark.parametrize(
+    "spec", ["", "llm", "llm:", "openai/gpt-4o", "instrumented:x", "lora", "lora:"]
+)
 def test_a_name_of_nothing(spec):
     with pytest.raises(SettingError, match="names no parser"):
         open_parser(spec, no_model)
 
 
-def test_an_adapter_is_not_built_yet():
-    with pytest.raises(SettingError, match="not built yet"):
-        open_parser("lora:adapters/a", no_model)
+def test_a_folder_that_holds_no_adapter(tmp_path):
+    with pytest.raises(SettingError, match=r"no metrics\.json"):
+        open_parser(f"lora:{tmp_path}", no_model)
 
 
 def test_units_that_a_parser_has_not():
