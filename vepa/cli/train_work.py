@@ -11,7 +11,7 @@ from vepa.cli.console import Output
 from vepa.files import read_text
 from vepa.llm.local import base_folder
 from vepa.project import Project
-from vepa.tuning.estimating import ModelShape, estimate
+from vepa.tuning.estimating import CPU, ModelShape, estimate
 from vepa.tuning.manifest import read_data_manifest
 from vepa.tuning.recipe import load_recipe
 from vepa.tuning.training import train
@@ -37,13 +37,14 @@ def estimated(out: Output, project: Path | None, name: str, data: Path) -> None:
         examples=found["examples"],
         prompt_tokens=tokens["prompt"]["mean"],
         answer_tokens=tokens["completion"]["mean"],
+        machine=None if recipe.device == "cuda" else CPU,  # nothing was measured on a GPU
     )
     out.document({"recipe": name, **asdict(told), "memory": told.memory})
-    minutes = 0.0 if told.seconds is None else told.seconds / 60
+    minutes = "time not known" if told.seconds is None else f"about {told.seconds / 60:.0f} minutes"
     out.text(
         f"{told.steps:,} steps, {told.tokens:,} tokens; {told.parameters:,} weights, "
-        f"{told.trained:,} of them trained beside; about {told.memory / _GIGABYTE:.1f} GB; about "
-        f"{minutes:.0f} minutes on two cores"
+        f"{told.trained:,} of them trained beside; about {told.memory / _GIGABYTE:.1f} GB; "
+        f"{minutes}" + ("" if told.seconds is None else " on two cores")
     )
 
 

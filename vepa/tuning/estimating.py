@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from vepa.errors import SettingError, Where
@@ -119,8 +120,12 @@ class ModelShape:
     def parameters(self) -> int:
         """All weights, norms included; biases are not counted."""
         block = sum(rows * columns for rows, columns in self.linear().values()) + 2 * self.hidden
-        embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return self.layers * block + embeddings + self.hidden
+        return self.layers * block + self.embeddings + self.hidden
+
+    @property
+    def embeddings(self) -> int:
+        """Weights of the embeddings and of the output layer."""
+        return self.vocabulary * self.hidden * (1 if self.tied else 2)
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ def estimate(
     blocks = min(recipe.lora.layers or shape.layers, shape.layers)
     trained = blocks * recipe.lora.rank * sum(sum(linear[name]) for name in recipe.lora.targets)
     a_step = recipe.batch * recipe.accumulation
-    steps = recipe.steps or -(-int((recipe.epochs or 1) * examples) // a_step)
+    steps = recipe.steps or ceil((recipe.epochs or 1) * examples / a_step)
     length = prompt_tokens + answer_tokens
     tokens = round(steps * a_step * length)
     size = 2 if recipe.precision == "bf16" else 4
@@ -214,7 +219,8 @@ def estimate(
         trained=trained,
         steps=steps,
         tokens=tokens,
-        weights=round(shape.parameters * held),
+        # Embeddings and output stay at 16 bits when the rest is kept in 4.
+        weights=round((shape.parameters - shape.embeddings) * held + shape.embeddings * size),
         adapter=trained * _OPTIMIZER,
         activations=round(activations),
         logits=round(recipe.batch * answer_tokens * shape.vocabulary * 4 * 2),
