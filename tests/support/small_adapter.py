@@ -68,8 +68,8 @@ def small_adapter(folder: Path, schema: Schema) -> Path:
     model.save_pretrained(place)
     AutoTokenizer.from_pretrained(base).save_pretrained(place)
     data = {
-        "kind": "parser", "trace_tokens": 96, "schema_sha256": schema.sha256,
-        "content_sha256": "0" * 64,
+        "kind": "parser", "tokenizer": "base/tokenizer.json", "trace_tokens": 96,
+        "schema_sha256": schema.sha256,
     }  # fmt: skip
     (place / "data.json").write_text(json.dumps(data), "utf-8")
     (place / "recipe.yaml").write_text(yaml.safe_dump({"base": str(base)}), "utf-8")

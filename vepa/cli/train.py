@@ -91,7 +91,9 @@ def data(
     ] = None,
     tokenizer: Annotated[
         str,
-        typer.Option("--tokenizer", metavar="PATH", help="A base's folder or tokenizer.json."),
+        typer.Option(
+            "--tokenizer", metavar="PATH", help="Of the base: package:smollm2, or a folder."
+        ),
     ] = "approximate",
     trace_tokens: Annotated[
         int, typer.Option("--trace-tokens", help="Longer traces are shortened.")

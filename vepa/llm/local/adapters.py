@@ -28,9 +28,9 @@ class _Recipe(_Part):
 
 class _Data(_Part):
     kind: str
+    tokenizer: str
     trace_tokens: int
     schema_sha256: str
-    content_sha256: str
 
 
 M = TypeVar("M", bound=_Part)
@@ -48,8 +48,8 @@ class AdapterNotes:
         As its recipe names it.
     kind
         `parser` or `judge`.
-    trace_tokens
-        What it was shown of a trace, at most.
+    tokenizer, trace_tokens
+        What it was shown of a trace: at most so many tokens of this tokenizer.
     schema_sha256
         Of the event schema that it learned.
     """
@@ -57,6 +57,7 @@ class AdapterNotes:
     folder: Path
     base: str
     kind: str
+    tokenizer: str
     trace_tokens: int
     schema_sha256: str
 
@@ -98,7 +99,14 @@ def read_notes(folder: str | Path) -> AdapterNotes:
             )
     recipe = _read(place / "recipe.yaml", _Recipe)
     data = _read(place / "data.json", _Data)
-    return AdapterNotes(place, recipe.base, data.kind, data.trace_tokens, data.schema_sha256)
+    return AdapterNotes(
+        folder=place,
+        base=recipe.base,
+        kind=data.kind,
+        tokenizer=data.tokenizer,
+        trace_tokens=data.trace_tokens,
+        schema_sha256=data.schema_sha256,
+    )
 
 
 def open_adapter(notes: AdapterNotes) -> Local:

@@ -18,7 +18,7 @@ from vepa.parsing.llm import Parsed
 from vepa.parsing.llm.pieces import Piece, pieces_of
 from vepa.parsing.lora.chat import prompt_of
 from vepa.parsing.lora.shortening import shorten
-from vepa.parsing.lora.tokenizing import open_tokenizer
+from vepa.parsing.lora.tokenizing import APPROXIMATE, open_tokenizer
 from vepa.policy.event import Unit
 from vepa.policy.schema import UNKNOWN, Schema, bundled_schema
 
@@ -79,7 +79,9 @@ class LoraParser:
                 "a confidence lies between 0 and 1", where=Where(field="least_confidence")
             )
         self._least, self._batch = least_confidence, batch
-        self._shortener = open_tokenizer(str(adapter))
+        # Traces are cut as those were that it learned from.
+        cut_by = APPROXIMATE if notes.tokenizer == APPROXIMATE else str(adapter)
+        self._shortener = open_tokenizer(cut_by)
         self._local: Local = open_adapter(notes)
         self._questions = questions_of(self.schema, self._local.tokenizer)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from vepa.errors import MissingExtraError, SettingError, Where
 from vepa.files import sha256_of
+from vepa.llm.local import base_folder
 
 __all__ = ["APPROXIMATE", "Approximate", "Tokenizer", "open_tokenizer"]
 
@@ -66,18 +67,18 @@ def open_tokenizer(name: str) -> Tokenizer:
     Parameters
     ----------
     name
-        `approximate`, a `tokenizer.json`, or the folder of a base model that has one.
+        `approximate`, a `tokenizer.json`, or a base model: its folder, or `package:NAME`.
 
     Raises
     ------
     SettingError
-        When there is no such file, or it is none.
+        When there is no such file or package, or it is none.
     MissingExtraError
         When the package `tokenizers` is not installed.
     """
     if name == APPROXIMATE:
         return Approximate()
-    path = Path(name)
+    path = Path(base_folder(name) if name.startswith("package:") else name)
     if path.is_dir():
         path = path / _FILE
     remedy = f"name a {_FILE}, the folder of a base model with one, or {APPROXIMATE}"
