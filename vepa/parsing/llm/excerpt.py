@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vepa.corpus.trajectory import Trajectory
-from vepa.errors import SettingError, Where
 from vepa.files import sha256_of
 from vepa.llm.messages import Message, ModelRequest
 from vepa.llm.prices import count_tokens
 from vepa.llm.spelling import LEFT_OUT, Writer
+from vepa.parsing.budgets import check_trace_tokens
 from vepa.parsing.llm.lines import (
     known_line,
     offered_tools,
@@ -112,12 +112,7 @@ def excerpt(trajectory: Trajectory, tokens: int, *, proposed: bool = False) -> E
     SettingError
         When the budget is too small.
     """
-    if tokens < LEAST_TOKENS:
-        raise SettingError(
-            f"a trace cannot be shown in {tokens} tokens",
-            where=Where(field="trace_tokens"),
-            remedy=f"give it {LEAST_TOKENS} or more",
-        )
+    check_trace_tokens(tokens, LEAST_TOKENS)
     whole = tuple(whole_lines(trajectory, proposed=proposed))
     tag = sha256_of("\n".join(whole))[:_TAG_DIGITS]
     if _may_fit(whole, tokens) and (taken := tokens_of(whole)) <= tokens:

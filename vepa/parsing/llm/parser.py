@@ -10,6 +10,7 @@ from vepa.corpus.trajectory import Trajectory
 from vepa.errors import ModelError, SettingError, Where
 from vepa.llm.messages import Message, Model, ModelReply, ModelRequest
 from vepa.llm.prompts import Prompt, load_prompt
+from vepa.parsing.budgets import check_trace_tokens
 from vepa.parsing.failures import ParseFailure
 from vepa.parsing.llm.batch import in_order
 from vepa.parsing.llm.excerpt import LEAST_TOKENS, Excerpt, excerpt
@@ -72,12 +73,7 @@ class LLMParser:
         prompt: Prompt | None = None,
         tokens: int = TRACE_TOKENS,
     ):
-        if tokens < LEAST_TOKENS:
-            raise SettingError(
-                f"a trace cannot be shown in {tokens} tokens",
-                where=Where(field="trace_tokens"),
-                remedy=f"give it {LEAST_TOKENS} or more",
-            )
+        check_trace_tokens(tokens, LEAST_TOKENS)
         self.schema = schema or bundled_schema()
         self.prompt = prompt or load_prompt(Project(), TEMPLATE)
         self.tokens = tokens

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vepa.corpus.trajectory import Step, Trajectory
-from vepa.errors import SettingError, Where
+from vepa.parsing.budgets import check_trace_tokens
 from vepa.parsing.llm.lines import offered_tools
 from vepa.parsing.llm.weighing import Weights, weigh
 from vepa.parsing.lora.tokenizing import Tokenizer
@@ -93,12 +93,7 @@ def shorten(
     SettingError
         When the budget is too small.
     """
-    if tokens < LEAST_TOKENS:
-        raise SettingError(
-            f"a trace cannot be shown in {tokens} tokens",
-            where=Where(field="trace_tokens"),
-            remedy=f"give it {LEAST_TOKENS} or more",
-        )
+    check_trace_tokens(tokens, LEAST_TOKENS)
     weights = weigh(trajectory)
     kept, left = _kept(trajectory, weights, max(3, tokens // (2 * _LEAST_PART)))
     parts = [
