@@ -6,47 +6,11 @@ import json
 from pathlib import Path
 
 import yaml
+from tiny_base import make_base
 
 from vepa.policy.schema import Schema
 
-__all__ = ["small_adapter", "small_base"]
-
-_TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-
-
-def small_base(folder: Path, schema: Schema) -> Path:
-    """A base of two layers, with a tokenizer that knows some of the schema's words."""
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    inner = Tokenizer(models.BPE())
-    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = decoders.ByteLevel()
-    words = [f"{each.name}: {value}\n" for each in schema.fields for value in each.values]
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        special_tokens=["<|im_start|>", "<|im_end|>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    inner.train_from_iterator(words, trainer)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=inner, eos_token="<|im_end|>", pad_token="<|im_end|>"
-    )
-    tokenizer.chat_template = _TEMPLATE
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, initializer_range=0.3,
-        eos_token_id=1, pad_token_id=1, max_position_embeddings=2048,
-    )  # fmt: skip
-    LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+__all__ = ["small_adapter"]
 
 
 def small_adapter(folder: Path, schema: Schema) -> Path:
@@ -55,7 +19,8 @@ def small_adapter(folder: Path, schema: Schema) -> Path:
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    base = small_base(folder / "base", schema)
+    words = [f"{each.name}: {value}\n" for each in schema.fields for value in each.values]
+    base = make_base(folder / "base", words, spread=0.3)
     place = folder / "trained"
     model = get_peft_model(
         AutoModelForCausalLM.from_pretrained(base),

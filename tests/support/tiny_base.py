@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from vepa.files import canonical_json, sha256_of
@@ -23,8 +24,11 @@ _TEXT = (
 )
 
 
-def make_base(folder: Path) -> Path:
-    """A LlamaForCausalLM of two layers, and a tokenizer of bytes and a few merges."""
+def make_base(folder: Path, texts: Iterable[str] = _TEXT, spread: float = 0.02) -> Path:
+    """A LlamaForCausalLM of two layers, and a tokenizer of bytes and a few merges.
+
+    The merges are of `texts`; `spread` is that of the weights: the more, the surer it is.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -33,9 +37,9 @@ def make_base(folder: Path) -> Path:
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     inner.train_from_iterator(
-        _TEXT,
+        texts,
         trainers.BpeTrainer(
-            vocab_size=320,
+            vocab_size=600,
             special_tokens=["<|im_start|>", "<|im_end|>"],
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
@@ -58,7 +62,8 @@ def make_base(folder: Path) -> Path:
             num_hidden_layers=2,
             num_attention_heads=4,
             num_key_value_heads=2,
-            max_position_embeddings=256,
+            max_position_embeddings=2048,
+            initializer_range=spread,
             pad_token_id=1,
             bos_token_id=0,
             eos_token_id=1,
